@@ -1,0 +1,35 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix lock bench crash docs clean
+
+help: ## List these recipes
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: ## Make .venv as requirements.lock says
+	@scripts/setup
+
+demo: setup ## See a pipeline run, die and go on
+	@scripts/demo
+
+test: setup ## Run the tests; pass more with ARGS="-k name"
+	@scripts/test $(ARGS)
+
+check: setup ## Lint, types, import contracts, spelling, secrets, documents
+	@scripts/check
+
+fix: setup ## Mend what tools can mend
+	@scripts/fix
+
+lock: setup ## Write requirements.lock anew from pyproject.toml
+	@scripts/lock
+
+bench: setup ## Measure beside peers and a bare loop; pass more with ARGS=
+	@scripts/bench $(ARGS)
+
+crash: setup ## Thousands of random programs and crashes; pass more with ARGS=
+	@scripts/crash $(ARGS)
+
+docs: setup ## Write docs/reference anew from the code
+	@scripts/docs
+
+clean: ## Remove what the tools left behind, .venv too
+	@scripts/clean

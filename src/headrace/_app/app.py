@@ -1,0 +1,230 @@
+"""``Headrace``: the calls that programs, the server and the CLI share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
+
+from headrace._authoring import guard
+from headrace._authoring.context import Policy, RunRef, message_shape
+from headrace._authoring.flow import Flow
+from headrace._authoring.pipeline import Pipeline, Registry
+from headrace._base import log
+from headrace._base.clock import SystemClock, to_datetime
+from headrace._engine.commands import ChildEnd, error_of
+from headrace._engine.engine import EmbeddedEngine, Limits
+from headrace._engine.preflight import Preflight, preflight
+from headrace._ports.clock import Clock
+from headrace._ports.database import Database
+from headrace._runs.model import RunRecord, RunState
+from headrace._runs.store import list_runs, run_by_id
+from headrace._store.sqlite import open_sqlite
+from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+PreflightMode = Literal["warn", "refuse", "off"]
+_PREFLIGHT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunView:
+    """How a run is at this moment."""
+
+    id: str
+    number: int
+    flow: str
+    state: str
+    reason: str
+    location: str
+    since: datetime
+    next_at: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @staticmethod
+    def of(record: RunRecord) -> RunView:
+        def moment(instant: int | None) -> datetime | None:
+            return None if instant is None else to_datetime(instant)
+
+        return RunView(
+            id=record.id, number=record.number, flow=record.flow, state=record.state.value, reason=record.reason, location=record.location,
+            since=to_datetime(record.since_at), next_at=moment(record.next_at), created_at=to_datetime(record.created_at),
+            started_at=moment(record.started_at), finished_at=moment(record.finished_at),
+        )  # fmt: skip
+
+
+class Run(Generic[R]):
+    """A handle on one run. ``id`` is what people call it, ``number`` counts the runs of that id."""
+
+    def __init__(self, app: Headrace, ref: RunRef, flow: Flow[Any, R] | None) -> None:
+        self._app = app
+        self._flow = flow
+        self.id = ref.id
+        self.number = ref.number
+
+    async def result(self) -> R:
+        """Wait for the end of the run and return what its flow returned; raises RunFailed, RunCancelled or RunTimedOut otherwise."""
+        record = await self._app.engine.wait(self.id, self.number)
+        if record.state is not RunState.COMPLETED:
+            raise error_of(ChildEnd(record.id, record.state, record.result, record.error))
+        flow = self._flow or self._app.registry.flows[record.flow]
+        return cast(R, flow.shape.result.decode(record.result or b"null"))
+
+    async def view(self) -> RunView:
+        return await self._app.get(self.id, self.number)
+
+    async def send(self, topic: str, value: object = None) -> None:
+        await self._app.send(self.id, topic, value)
+
+    async def cancel(self, *, force: bool = False) -> None:
+        await self._app.cancel(self.id, force=force)
+
+    def __repr__(self) -> str:
+        return f"<run {self.id} #{self.number}>"
+
+
+class Headrace:
+    """Runs pipelines on one store; use it with ``async with``.
+
+    ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
+    ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
+    """
+
+    def __init__(
+        self,
+        pipelines: Sequence[Pipeline],
+        *,
+        store: str | os.PathLike[str],
+        durability: Literal["safe", "fast"] = "safe",
+        preflight: PreflightMode = "warn",
+        limits: Limits | None = None,
+        unguarded: tuple[str, ...] = (),
+    ) -> None:
+        self.pipelines = tuple(pipelines)
+        self.registry = Registry.of(pipelines)
+        self._path = Path(store)
+        self._durability: Literal["safe", "fast"] = durability
+        self._preflight: PreflightMode = preflight
+        self._limits = limits
+        self._clock: Clock = SystemClock()
+        self._strict = False
+        self._stack = AsyncExitStack()
+        self._engine: EmbeddedEngine | None = None
+        self._database: Database | None = None
+        guard.trust(unguarded)
+
+    async def __aenter__(self) -> Self:
+        try:
+            database = await open_sqlite(self._path, mode=self._durability)
+            self._database = database
+            self._stack.push_async_callback(database.close)
+            self._check_fit()
+            wired = {pipeline.name: await self._wire(pipeline) for pipeline in self.pipelines}
+            self._engine = EmbeddedEngine(
+                registry=self.registry, database=database, clock=self._clock, wired=wired, limits=self._limits, strict=self._strict
+            )
+            await self._engine.open()
+            self._stack.push_async_callback(self._engine.close)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._stack.aclose()
+        self._engine = None
+
+    def _check_fit(self) -> None:
+        if self._preflight == "off":
+            return
+        found = self.database.read(lambda reader: preflight(reader, self.registry, seconds=_PREFLIGHT_SECONDS))
+        if found.problems and self._preflight == "refuse":
+            raise ConfigurationError("this code does not fit open runs:\n" + "\n".join(f"  {item.run_id}: {item.reason}" for item in found.problems))
+        _report(found)
+
+    async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
+        if pipeline.wire is None:
+            return ()
+        built = pipeline.wire()
+        if isinstance(built, AbstractAsyncContextManager):
+            built = await self._stack.enter_async_context(built)
+        elif asyncio.iscoroutine(built):
+            built = await built
+        return built if isinstance(built, tuple) else (built,)
+
+    @property
+    def engine(self) -> EmbeddedEngine:
+        if self._engine is None:
+            raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
+        return self._engine
+
+    @property
+    def database(self) -> Database:
+        if self._database is None:
+            raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
+        return self._database
+
+    async def start(self, flow: Flow[P, R], *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """Start a run, or join the one that has the same id; it is on disk when this returns."""
+        return await self.start_as(flow, None, "join", *args, **kwargs)
+
+    async def start_as(self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """``start`` with an id of your own, and what to do if it is taken: join, reject or replace."""
+        ref = await self.engine.start(self.registry.name_of(flow), flow.shape.encode(args, kwargs), run_id=run_id, policy=policy)
+        return Run(self, ref, flow)
+
+    async def run(self, flow: Flow[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """``start`` and wait for the result."""
+        started = await self.start(flow, *args, **kwargs)
+        return await started.result()
+
+    async def get(self, run_id: str, number: int | None = None) -> RunView:
+        record = self.database.read(lambda reader: run_by_id(reader, run_id, number))
+        if record is None:
+            raise RunNotFound(run_id)
+        return RunView.of(record)
+
+    async def runs(self, *, flow: str | None = None, state: str | None = None, search: str | None = None, count: int = 100) -> list[RunView]:
+        """Runs, the newest first."""
+        full = None if flow is None else self.registry.find(flow)
+        found = self.database.read(lambda reader: list_runs(reader, flow=full, state=state, search=search, count=count))
+        return [RunView.of(record) for record in found]
+
+    async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
+        """Leave a message for an open run; it is stored before anyone waits for it."""
+        run_id = run if isinstance(run, str) else run.id
+        await self.engine.send(run_id, topic, message_shape(topic, Any).encode(value))
+
+    async def cancel(self, run: Run[Any] | RunRef | str, *, force: bool = False) -> None:
+        """Ask a run to stop; its flow sees CancelledError and may clean up. ``force`` ends it at once."""
+        await self.engine.cancel(run if isinstance(run, str) else run.id, force=force)
+
+    async def retry(self, run: Run[Any] | RunRef | str) -> RunRef:
+        """Let a blocked or quarantined run go on; start a failed one again with the same input."""
+        return await self.engine.retry(run if isinstance(run, str) else run.id)
+
+    def handle(self, run_id: str, number: int | None = None) -> Run[Any]:
+        """A handle on a run that was started earlier or elsewhere."""
+        record = self.database.read(lambda reader: run_by_id(reader, run_id, number))
+        if record is None:
+            raise RunNotFound(run_id)
+        return Run(self, RunRef(record.id, record.number), None)
+
+
+def _report(found: Preflight) -> None:
+    for item in found.problems:
+        log.warning("preflight.does_not_fit", run_id=item.run_id, flow=item.flow, reason=item.reason)
+    if found.skipped:
+        log.info("preflight.skipped", checked=found.checked, skipped=found.skipped, hint="`headrace preflight` checks them all")
+
+

@@ -1,0 +1,231 @@
+"""Flows that touch the outside world directly are told so, with the line and the replacement.
+
+Two nets, neither of which patches anything: the code of a flow is read when it is declared (clock and randomness raise no audit events),
+and an audit hook refuses files, sockets, processes and threads while a flow runs.
+A third, for tests only, profiles calls while a flow runs and finds clock and randomness behind any number of helpers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime as _datetime
+import dis
+import os
+import random
+import secrets
+import sys
+import threading
+import time
+import types
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from headrace.errors import DefinitionError, NotDeterministic
+
+_CLOCK = "use headrace.now()"
+_CHANCE = "use headrace.random(), whose numbers are the same in every replay"
+_OUTSIDE = "do it in a @step and await that"
+
+_BANNED_MODULES: dict[str, str] = {"random": _CHANCE, "secrets": _CHANCE}
+_BANNED: dict[tuple[int, str], str] = {
+    **{(id(time), name): _CLOCK for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "localtime", "gmtime", "ctime")},
+    (id(time), "sleep"): "use 'await headrace.sleep(...)'",
+    **{(id(_datetime.datetime), name): _CLOCK for name in ("now", "utcnow", "today")},
+    (id(_datetime.date), "today"): _CLOCK,
+    **{(id(uuid), name): "use headrace.uuid()" for name in ("uuid1", "uuid4")},
+    (id(os), "urandom"): _CHANCE,
+    **{(id(builtins), name): _OUTSIDE for name in ("open", "input")},
+    **{(id(os), name): _OUTSIDE for name in ("system", "popen", "fork")},
+    (id(threading), "Thread"): "use asyncio.create_task, or a plain (not async) @step, which runs in a thread",
+}
+_OWNERS: tuple[object, ...] = (time, _datetime.datetime, _datetime.date, uuid, os, builtins, threading)
+_BANNED_VALUES: dict[int, str] = {
+    id(value): replacement
+    for (owner_id, name), replacement in _BANNED.items()
+    for owner in _OWNERS
+    if id(owner) == owner_id and not isinstance(owner, type)
+    for value in (getattr(owner, name, None),)
+    if value is not None
+}
+_BANNED_VALUES |= {
+    id(value): _CHANCE
+    for module in (random, secrets)
+    for name in module.__all__
+    if callable(value := getattr(module, name)) and not isinstance(value, type)
+}
+
+_AUDITED: dict[str, str] = {
+    "time.sleep": "use 'await headrace.sleep(...)'",
+    "_thread.start_new_thread": "use asyncio.create_task, or a plain (not async) @step, which runs in a thread",
+} | dict.fromkeys(
+    (
+        "open", "socket.__new__", "socket.connect", "socket.bind", "socket.getaddrinfo", "socket.gethostbyname",
+        "subprocess.Popen", "os.system", "os.posix_spawn", "os.exec", "os.fork", "os.forkpty", "os.spawn", "builtins.input",
+        "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate", "shutil.copyfile", "shutil.move", "shutil.rmtree",
+        "sqlite3.connect", "urllib.Request", "tempfile.mkstemp", "tempfile.mkdtemp", "glob.glob",
+    ),
+    _OUTSIDE,
+)  # fmt: skip
+# Imports and tracebacks read source files at moments that no flow chooses; log handlers may open their file late.
+_HARMLESS = {"importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback"}
+
+_trusted: set[str] = set()
+
+
+class Guarded(Protocol):
+    violation: NotDeterministic | None
+
+
+class _Here(threading.local):
+    guarded: Guarded | None = None
+
+
+_here = _Here()
+_installed = threading.Lock()
+_is_installed = False
+
+
+def trust(modules: tuple[str, ...]) -> None:
+    """Let these modules do as they like when flows call them; their author answers for equal replays."""
+    _trusted.update(modules)
+
+
+def install() -> None:
+    """Add the audit hook, once for the process; Python cannot take it away again."""
+    global _is_installed
+    with _installed:
+        if not _is_installed:
+            sys.addaudithook(_audit)
+            _is_installed = True
+
+
+def enter(guarded: Guarded) -> None:
+    _here.guarded = guarded
+
+
+def leave() -> None:
+    _here.guarded = None
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    guarded = _here.guarded
+    if guarded is None or event not in _AUDITED:
+        return
+    _refuse(guarded, event.replace("builtins.", "").replace(".__new__", ""), _AUDITED[event], sys._getframe(1))
+
+
+def _refuse(guarded: Guarded, what: str, replacement: str, frame: types.FrameType | None) -> None:
+    line = ""
+    for name, place in _frames(frame):
+        top = name.partition(".")[0]
+        if name in _HARMLESS or name in _trusted or top in _trusted:
+            return
+        if not line and top not in sys.stdlib_module_names and top != "headrace":
+            line = place
+    error = NotDeterministic(f"{what} was called in a flow at {line or 'an unknown line'}; {replacement}")
+    guarded.violation = guarded.violation or error
+    raise error
+
+
+def _frames(frame: types.FrameType | None) -> Iterator[tuple[str, str]]:
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("headrace._engine") or name == "headrace._authoring.loop":
+            return
+        yield name, f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+
+
+# Reading the code of a flow
+
+
+def inspect_flow(fn: Callable[..., Any]) -> None:
+    """Refuse clock and randomness in the body of a flow and in the helpers of its module that it calls."""
+    function = getattr(fn, "__wrapped__", fn)
+    if isinstance(function, types.FunctionType):
+        _inspect(function, fn.__qualname__, function.__module__, set())
+
+
+def _inspect(function: types.FunctionType, flow: str, module: str, seen: set[types.CodeType]) -> None:
+    for found, replacement, code, line in _suspects(function.__code__, function.__globals__, seen):
+        if isinstance(found, types.FunctionType):
+            if found.__module__ == module:
+                _inspect(found, flow, module, seen)
+            continue
+        raise DefinitionError(f"flow {flow!r} calls {found} at {code.co_filename}:{line}, so a replay would differ; {replacement}")
+
+
+def _suspects(
+    code: types.CodeType, names: dict[str, Any], seen: set[types.CodeType]
+) -> Iterator[tuple[object, str, types.CodeType, int]]:
+    if code in seen:
+        return
+    seen.add(code)
+    line = code.co_firstlineno
+    held: object = None
+    for instruction in dis.get_instructions(code):
+        if instruction.positions is not None and instruction.positions.lineno is not None:
+            line = instruction.positions.lineno
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            held = names.get(instruction.argval, getattr(builtins, instruction.argval, None))
+            if id(held) in _BANNED_VALUES and held is not None:
+                yield instruction.argval, _BANNED_VALUES[id(held)], code, line
+            elif isinstance(held, types.FunctionType):
+                yield held, "", code, line
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and held is not None:
+            name = instruction.argval
+            if (replacement := _banned_attribute(held, name)) is not None:
+                yield f"{getattr(held, '__name__', held)}.{name}", replacement, code, line
+            held = getattr(held, name, None) if isinstance(held, types.ModuleType | type) else None
+        elif instruction.opname not in ("PRECALL", "CACHE", "PUSH_NULL"):
+            held = None
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _suspects(constant, names, seen)
+
+
+def _banned_attribute(owner: object, name: str) -> str | None:
+    if isinstance(owner, types.ModuleType) and owner.__name__ in _BANNED_MODULES:
+        # The class Random with a seed of the flow's own choosing is as good as ours.
+        return None if name in ("Random", "__name__") else _BANNED_MODULES[owner.__name__]
+    if isinstance(owner, type) and issubclass(owner, _datetime.date):
+        owner = _datetime.datetime if issubclass(owner, _datetime.datetime) else _datetime.date
+    return _BANNED.get((id(owner), name))
+
+
+# The net for tests
+
+_C_CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "urandom"}
+_CALLERS_EXEMPT = {"logging", "asyncio", "threading", "headrace", "hypothesis", "pydantic", "_pytest", "coverage"}
+
+
+@contextmanager
+def profiled(guarded: Guarded) -> Generator[None]:
+    """Find clock and randomness behind helpers too; slow, so for tests."""
+
+    def look(frame: types.FrameType, event: str, argument: Any) -> None:
+        if event == "c_call" and (found := _c_call(argument)) is not None:
+            caller = frame.f_globals.get("__name__", "").partition(".")[0]
+            if caller not in _CALLERS_EXEMPT:
+                _refuse(guarded, found[0], found[1], frame)
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def _c_call(function: Any) -> tuple[str, str] | None:
+    name = getattr(function, "__name__", "")
+    owner = getattr(function, "__self__", None)
+    if name in _C_CLOCKS and getattr(owner, "__name__", "") in ("time", "posix"):
+        return f"{owner.__name__}.{name}", _CHANCE if name == "urandom" else _CLOCK
+    if name in ("now", "utcnow", "today") and isinstance(owner, type) and issubclass(owner, _datetime.date):
+        return f"{owner.__name__}.{name}", _CLOCK
+    if name in ("random", "getrandbits") and owner is getattr(random, "_inst", None):
+        return f"random.{name}", _CHANCE
+    return None

@@ -1,0 +1,251 @@
+"""The deterministic event loop of one run.
+
+It has no selector, no threads and no clock of its own: callbacks run in the order in which they were asked for, time is that of the last
+completion that entered the flow, and timers are commands of the run. So whatever plain asyncio code does on it is decided by the
+order of completions alone, and that order is in the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import zlib
+from asyncio import events
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextvars import Context
+from typing import Any, NoReturn, Protocol
+
+from headrace.errors import NotDeterministic
+
+_CHECK_BUDGET_EVERY = 64  # callbacks between two looks at the clock
+
+
+class FlowEvicted(BaseException):
+    """An idle run leaves memory; ``except Exception`` cannot swallow it."""
+
+
+class TimerHost(Protocol):
+    def timer_set(self, handle: asyncio.TimerHandle) -> None: ...
+    def timer_cancelled(self, handle: asyncio.TimerHandle) -> None: ...
+
+
+class FlowFuture(asyncio.Future[Any]):
+    """A future whose place in a set is the same in every replay."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self, *, loop: FlowLoop) -> None:
+        self._order = loop.next_order()
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self._order
+
+
+class FlowTask(asyncio.Task[Any]):
+    """A task whose place in a set is the same in every replay: asyncio.wait, TaskGroup and as_completed iterate sets."""
+
+    def __init__(self, coro: Coroutine[Any, Any, Any], *, loop: FlowLoop, **options: Any) -> None:
+        self._order = loop.next_order()
+        super().__init__(coro, loop=loop, **options)
+
+    def __hash__(self) -> int:
+        return self._order
+
+
+class FlowLoop(asyncio.AbstractEventLoop):
+    def __init__(self, run_id: str, host: TimerHost) -> None:
+        self._host = host
+        self._ready: deque[asyncio.Handle] = deque()
+        self._seconds = 0.0
+        # Low bits count, so that small sets iterate in the order of creation; high bits keep the tasks of many runs apart
+        # in the one set of all tasks that asyncio keeps for the process.
+        self._order = zlib.crc32(run_id.encode()) << 20
+        self._tasks_made = 0
+        self._early: dict[int, asyncio.Task[Any]] = {}
+        self.tasks: dict[int, asyncio.Task[Any]] = {}
+        self.dead = False
+        self.complaints: list[dict[str, Any]] = []
+
+    def next_order(self) -> int:
+        self._order += 1
+        return self._order
+
+    # Running
+
+    def run_ready(self, budget: float | None) -> bool:
+        """Run callbacks until none is left (True) or ``budget`` seconds are over (False)."""
+        ready = self._ready
+        before = events._get_running_loop()
+        hooks = sys.get_asyncgen_hooks()
+        until = None if budget is None else time.perf_counter() + budget
+        events._set_running_loop(self)
+        sys.set_asyncgen_hooks(firstiter=_ignore, finalizer=self._close_generator)
+        try:
+            count = 0
+            while ready:
+                handle = ready.popleft()
+                if not handle._cancelled:
+                    handle._run()
+                count += 1
+                if until is not None and count % _CHECK_BUDGET_EVERY == 0 and time.perf_counter() > until:
+                    return not ready
+            return True
+        finally:
+            events._set_running_loop(before)
+            sys.set_asyncgen_hooks(*hooks)
+
+    def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
+        # A generator that a flow dropped is closed in its loop; one found later by the garbage collector is not, since nobody can say when.
+        if not self.dead and events._get_running_loop() is self:
+            self.create_task(generator.aclose())  # type: ignore[arg-type]
+
+    def advance(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def kill(self) -> None:
+        """Close all that is still running; nothing it does on the way out can be recorded."""
+        self.dead = True
+        before = events._get_running_loop()
+        events._set_running_loop(self)
+        try:
+            for task in list(self.tasks.values()):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                _close(task.get_coro())
+        finally:
+            events._set_running_loop(before)
+        self.tasks.clear()
+        self._ready.clear()
+
+    # What asyncio asks of a loop
+
+    def time(self) -> float:
+        return self._seconds
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return events._get_running_loop() is self
+
+    def is_closed(self) -> bool:
+        return self.dead
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self, context)
+        if not self.dead:
+            self._ready.append(handle)
+        return handle
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
+        return self.call_at(self._seconds + delay, callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        if self.dead:
+            return handle
+        if when <= self._seconds:
+            self._ready.append(handle)
+        else:
+            handle._scheduled = True  # type: ignore[attr-defined]
+            self._host.timer_set(handle)
+        return handle
+
+    def fire(self, handle: asyncio.TimerHandle) -> None:
+        handle._scheduled = False  # type: ignore[attr-defined]
+        self._ready.append(handle)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        self._host.timer_cancelled(handle)
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return FlowFuture(loop=self)
+
+    def create_task(  # type: ignore[override]
+        self, coro: Coroutine[Any, Any, Any], *, name: str | None = None, context: Context | None = None, **_: Any
+    ) -> asyncio.Task[Any]:
+        if self.dead:
+            _close(coro)
+            raise FlowEvicted
+        early = self._early.pop(id(coro), None) or self._in_list_order(coro)
+        return early if early is not None else self._task(coro, name, context)
+
+    def _task(self, coro: Coroutine[Any, Any, Any], name: str | None, context: Context | None) -> asyncio.Task[Any]:
+        self._tasks_made += 1
+        number = self._tasks_made
+        task = FlowTask(coro, loop=self, name=name or f"task-{number}", context=context)
+        self.tasks[number] = task
+        task.add_done_callback(lambda _, number=number: self.tasks.pop(number, None))  # type: ignore[misc]
+        return task
+
+    def _in_list_order(self, coro: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
+        """asyncio.as_completed makes its tasks in the order of a set of coroutines, which is that of their addresses: make them in list order."""
+        given = _given_to_as_completed()
+        if given is None:
+            return None
+        if not isinstance(given, list | tuple):
+            raise NotDeterministic("asyncio.as_completed in a flow needs a list or a tuple, so that its order is known; write as_completed(list(...))")
+        for item in given:
+            if asyncio.iscoroutine(item) and id(item) not in self._early:
+                self._early[id(item)] = self._task(item, None, None)
+        return self._early.pop(id(coro), None)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not self.dead:
+            self.complaints.append(context)
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        self.call_exception_handler(context)
+
+    async def shutdown_asyncgens(self) -> None:
+        """Nothing to do: generators that a flow drops are closed at once."""
+
+
+def _ignore(generator: AsyncGenerator[Any, Any]) -> None:
+    """The host's loop must not adopt the generators of flows."""
+
+
+def _close(coro: Any) -> None:
+    try:
+        coro.close()
+    except (FlowEvicted, RuntimeError):
+        # RuntimeError: the coroutine awaited something while being closed; it is gone all the same.
+        pass
+
+
+def _given_to_as_completed() -> object | None:
+    """The argument of the asyncio.as_completed that is creating its tasks right now."""
+    frame = sys._getframe(3)
+    for _ in range(4):
+        name = frame.f_code.co_name
+        if frame.f_globals is asyncio.tasks.__dict__:
+            if name == "as_completed":
+                return frame.f_locals.get("fs")
+            if name == "__init__" and "aws" in frame.f_locals:  # a class since Python 3.13
+                aws: object = frame.f_locals["aws"]
+                return aws
+        else:
+            return None
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: FlowLoop, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotDeterministic(f"a flow asked its event loop for {name}(), which reaches outside; do it in a @step and await that (plain 'def' steps run in a thread)")
+
+    refuse.__name__ = name
+    return refuse
+
+
+for _name in (
+    "run_in_executor call_soon_threadsafe getaddrinfo getnameinfo create_connection create_server sendfile start_tls create_unix_connection "
+    "create_unix_server connect_accepted_socket create_datagram_endpoint connect_read_pipe connect_write_pipe subprocess_shell subprocess_exec "
+    "add_reader remove_reader add_writer remove_writer sock_recv sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendto "
+    "sock_connect sock_accept sock_sendfile add_signal_handler remove_signal_handler run_forever run_until_complete"
+).split():
+    setattr(FlowLoop, _name, _refusal(_name))

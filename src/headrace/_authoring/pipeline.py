@@ -1,0 +1,95 @@
+"""A pipeline is its table of contents: one value that names all its parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from headrace._authoring.flow import Flow
+from headrace.errors import DefinitionError, FlowNotFound
+
+Wiring = Callable[[], Any] | Callable[[], AbstractAsyncContextManager[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Contents:
+    flows: tuple[Flow[Any, Any], ...]
+    wire: Wiring | None
+
+
+class Pipeline:
+    """Flows that belong together, and the wiring that gives their steps what they use.
+
+    ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use`` finds by type.
+    """
+
+    def __init__(self, name: str, *, flows: Sequence[Flow[Any, Any]], wire: Wiring | None = None) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise DefinitionError(f"Pipeline({name!r}): a name is lower-case letters, digits and underscores, for example 'goals'")
+        for item in flows:
+            if not isinstance(item, Flow):
+                raise DefinitionError(f"Pipeline({name!r}): {item!r} in flows is no flow; decorate it with @flow")
+            item.shape.check()
+        names = [item.name for item in flows]
+        for twice in {item for item in names if names.count(item) > 1}:
+            raise DefinitionError(f"Pipeline({name!r}): two flows are called {twice!r}; give one another name with @flow(name=...)")
+        self.name = name
+        self._contents = _Contents(flows=tuple(flows), wire=wire)
+
+    @property
+    def flows(self) -> tuple[Flow[Any, Any], ...]:
+        return self._contents.flows
+
+    @property
+    def wire(self) -> Wiring | None:
+        return self._contents.wire
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.name}: {', '.join(item.name for item in self.flows)}>"
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All flows of the loaded pipelines, by their full name ``pipeline.flow``."""
+
+    flows: Mapping[str, Flow[Any, Any]]
+    pipeline_of: Mapping[str, Pipeline]
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(pipelines: Iterable[Pipeline]) -> Registry:
+        flows: dict[str, Flow[Any, Any]] = {}
+        owners: dict[str, Pipeline] = {}
+        names: dict[int, str] = {}
+        seen: set[str] = set()
+        for pipeline in pipelines:
+            if pipeline.name in seen:
+                raise DefinitionError(f"two pipelines are called {pipeline.name!r}")
+            seen.add(pipeline.name)
+            for item in pipeline.flows:
+                if id(item) in names:
+                    raise DefinitionError(f"flow {item.name!r} is in two pipelines ({names[id(item)]} and {pipeline.name}); it belongs to one")
+                full = f"{pipeline.name}.{item.name}"
+                flows[full] = item
+                owners[full] = pipeline
+                names[id(item)] = full
+        return Registry(MappingProxyType(flows), MappingProxyType(owners), MappingProxyType(names))
+
+    def name_of(self, flow: Flow[Any, Any]) -> str:
+        try:
+            return self.names[id(flow)]
+        except KeyError:
+            raise FlowNotFound(flow.name, tuple(self.flows)) from None
+
+    def find(self, name: str) -> str:
+        """The full name for a full or an unambiguous short one."""
+        if name in self.flows:
+            return name
+        matches = [full for full in self.flows if full.split(".", 1)[1] == name]
+        if len(matches) == 1:
+            return matches[0]
+        raise FlowNotFound(name, tuple(self.flows))

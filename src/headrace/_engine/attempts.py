@@ -1,0 +1,293 @@
+"""One attempt of a step: a slot, a place to run, a time limit, and a way to be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sys
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from headrace._authoring.context import current_flow, current_step
+from headrace._authoring.step import Mode, Step
+from headrace._base.clock import Instant, to_datetime, to_micros
+from headrace._base.codec import Shape
+from headrace._engine.machine import Command
+from headrace._engine.resident import Resident
+from headrace._engine.timers import Entry, Timers
+from headrace._engine.workers import Work, WorkerPool
+from headrace._ports.clock import Clock
+
+T = TypeVar("T")
+
+# How long an attempt that was asked to stop may take before the run goes on without it. Worker processes are killed by their pool.
+_GRACE: dict[Mode, float] = {"loop": 1.0, "thread": 0.1}
+_PROGRESS = Shape(Any, where="step.progress")
+
+
+class Stop(StrEnum):
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"
+    SHUTDOWN = "shutdown"
+
+
+class Attempt:
+    __slots__ = ("arguments", "command", "context", "ended", "future", "grace", "key", "left_behind", "number", "offered", "run", "started_at", "step", "stopping", "timeout")
+
+    def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int) -> None:
+        self.run = run
+        self.command = command
+        self.step = step
+        self.number = number
+        self.key = run.key_of(command.ordinal)
+        self.started_at: Instant = 0
+        self.context: AttemptContext | None = None
+        self.future: asyncio.Future[Any] | None = None
+        self.timeout: Entry | None = None
+        self.grace: asyncio.TimerHandle | None = None
+        self.stopping: Stop | None = None
+        self.left_behind = False
+        self.ended = False
+
+
+class AttemptContext:
+    """What a step may ask of the engine while it runs."""
+
+    def __init__(self, attempts: Attempts, attempt: Attempt, previous: bytes | None) -> None:
+        self._attempts = attempts
+        self._attempt = attempt
+        self._previous = previous
+        self.run_id = attempt.run.id
+        self.key = attempt.key
+        self.attempt = attempt.number
+        self.cancelled = False
+
+    def now(self) -> datetime:
+        return to_datetime(self._attempts.clock.now())
+
+    async def sleep(self, duration: timedelta) -> None:
+        await self._attempts.sleep(duration)
+
+    def progress(self, value: object) -> None:
+        self._attempts.say(self._attempt, _PROGRESS.encode(value))
+
+    def previous_progress(self) -> Any:
+        return None if self._previous is None else _PROGRESS.decode(self._previous)
+
+    def use(self, kind: type[T]) -> T:
+        found: T = self._attempts.wiring(self._attempt.run.pipeline, kind)
+        return found
+
+
+class _Slots:
+    """How many attempts of one kind run at once; the rest waits in line."""
+
+    def __init__(self, size: int) -> None:
+        self.free = size
+        self.line: deque[Attempt] = deque()
+
+
+class Attempts:
+    """Runs attempts and tells ``ended(attempt, result, error)`` once for each; error None and stopping set: it was stopped."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        timers: Timers,
+        wiring: Callable[[str, type[Any]], Any],
+        ended: Callable[[Attempt, Any, BaseException | None], None],
+        late: Callable[[Attempt], None],
+        said: Callable[[Attempt, bytes], None],
+        slots: int,
+        threads: int,
+        processes: int,
+    ) -> None:
+        self.clock = clock
+        self.wiring = wiring
+        self._timers = timers
+        self._ended = ended
+        self._late = late
+        self._said = said
+        self._loop = asyncio.get_running_loop()
+        self._slots: dict[Mode, _Slots] = {"loop": _Slots(slots), "thread": _Slots(threads), "process": _Slots(processes)}
+        self._threads: ThreadPoolExecutor | None = None
+        self._thread_count = threads
+        self._workers: WorkerPool | None = None
+        self._process_count = processes
+        self._empty: asyncio.Future[None] | None = None
+        self.under_way: set[Attempt] = set()
+        self.sleeping = 0
+
+    # Running
+
+    def offer(self, attempt: Attempt, previous_progress: bytes | None) -> None:
+        """Run the attempt as soon as there is a slot."""
+        self.under_way.add(attempt)
+        attempt.context = AttemptContext(self, attempt, previous_progress)
+        slots = self._slots[attempt.step.mode]
+        if slots.free > 0:
+            slots.free -= 1
+            self._run(attempt)
+        else:
+            slots.line.append(attempt)
+
+    def _run(self, attempt: Attempt) -> None:
+        attempt.started_at = self.clock.now()
+        future = attempt.future = self._launch(attempt)
+        timeout = attempt.step.timeout
+        if timeout is not None:
+            attempt.timeout = self._timers.add(attempt.started_at + to_micros(timeout), self._time_out, attempt)
+        future.add_done_callback(functools.partial(self._done, attempt))
+
+    def _launch(self, attempt: Attempt) -> asyncio.Future[Any]:
+        step = attempt.step
+        if step.mode == "process":
+            return self._loop.create_task(self._in_process(attempt))
+        args, kwargs = step.shape.decode(attempt.command.arguments or b"{}")
+        context = self.context_for(attempt)
+        if step.mode == "loop":
+            return self._loop.create_task(step.fn(*args, **kwargs), context=context)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._thread_count, thread_name_prefix="headrace-step")
+        return self._loop.run_in_executor(self._threads, functools.partial(context.run, step.fn, *args, **kwargs))
+
+    def context_for(self, attempt: Attempt) -> Context:
+        context = Context()
+        context.run(current_flow.set, None)
+        context.run(current_step.set, attempt.context)
+        return context
+
+    async def _in_process(self, attempt: Attempt) -> Any:
+        if self._workers is None:
+            self._workers = WorkerPool(size=self._process_count)
+        fn, context = attempt.step.fn, attempt.context
+        assert context is not None
+        work = Work(
+            module=fn.__module__,
+            qualname=fn.__qualname__,
+            main_path=getattr(sys.modules.get("__main__"), "__file__", None) if fn.__module__ == "__main__" else None,
+            step_name=attempt.command.name,
+            arguments=attempt.command.arguments or b"{}",
+            run_id=attempt.run.id,
+            key=attempt.key,
+            attempt=attempt.number,
+            previous_progress=context._previous,
+        )
+        return await self._workers.run(work, on_progress=functools.partial(self._said, attempt))
+
+    def _done(self, attempt: Attempt, future: asyncio.Future[Any]) -> None:
+        error = None if future.cancelled() else future.exception()
+        self._free_slot(attempt)
+        if attempt.left_behind:
+            self._late(attempt)
+            return
+        self._over(attempt)
+        if attempt.stopping is not None:
+            self._ended(attempt, None, None)
+        elif future.cancelled():
+            self._ended(attempt, None, RuntimeError("the step cancelled itself: it raised CancelledError, though nobody had asked it to stop"))
+        elif error is not None:
+            self._ended(attempt, None, error)
+        else:
+            self._ended(attempt, future.result(), None)
+
+    def _over(self, attempt: Attempt) -> None:
+        attempt.ended = True
+        self.under_way.discard(attempt)
+        if attempt.timeout is not None:
+            self._timers.cancel(attempt.timeout)
+        if attempt.grace is not None:
+            attempt.grace.cancel()
+        if self._empty is not None and not self.under_way and not self._empty.done():
+            self._empty.set_result(None)
+
+    def _free_slot(self, attempt: Attempt) -> None:
+        slots = self._slots[attempt.step.mode]
+        slots.free += 1
+        while slots.line and slots.free > 0:
+            following = slots.line.popleft()
+            if not following.ended:
+                slots.free -= 1
+                self._run(following)
+
+    # Stopping
+
+    def _time_out(self, attempt: Attempt) -> None:
+        attempt.timeout = None
+        self.stop(attempt, Stop.TIMEOUT)
+
+    def stop(self, attempt: Attempt, why: Stop) -> None:
+        """Ask the attempt to stop; ``ended`` follows when it has, or when its grace is over."""
+        if attempt.ended or attempt.stopping is not None:
+            return
+        attempt.stopping = why
+        if attempt.context is not None:
+            attempt.context.cancelled = True
+        if attempt.future is None:  # waits for a slot
+            self._over(attempt)
+            self._ended(attempt, None, None)
+            return
+        mode = attempt.step.mode
+        if mode != "thread":
+            attempt.future.cancel()
+        if mode in _GRACE:
+            attempt.grace = self._loop.call_later(_GRACE[mode], self._leave_behind, attempt)
+
+    def _leave_behind(self, attempt: Attempt) -> None:
+        """The step does not listen; whatever it still returns will be dropped, visibly."""
+        attempt.left_behind = True
+        self._over(attempt)
+        self._ended(attempt, None, None)
+
+    async def drain(self, seconds: float) -> None:
+        """Let attempts end by themselves for a while, then stop those that are left."""
+        if self.under_way:
+            self._empty = self._loop.create_future()
+            await asyncio.wait([self._empty], timeout=seconds)
+        for attempt in list(self.under_way):
+            self.stop(attempt, Stop.SHUTDOWN)
+        if self.under_way:
+            self._empty = self._loop.create_future()
+            await asyncio.wait([self._empty], timeout=max(_GRACE.values()) + 1)
+        await self.close()
+
+    def forsake(self) -> None:
+        """As if the process had died: nothing is waited for or told."""
+        for attempt in list(self.under_way):
+            attempt.ended = attempt.left_behind = True
+            if attempt.timeout is not None:
+                self._timers.cancel(attempt.timeout)
+            if attempt.future is not None:
+                attempt.future.cancel()
+        self.under_way.clear()
+        self._late = lambda attempt: None
+
+    async def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._workers is not None:
+            await self._workers.close()
+
+    # What running steps ask for
+
+    async def sleep(self, duration: timedelta) -> None:
+        woken: asyncio.Future[None] = self._loop.create_future()
+        entry = self._timers.add(self.clock.now() + to_micros(duration), lambda _: woken.done() or woken.set_result(None))
+        self.sleeping += 1
+        try:
+            await woken
+        finally:
+            self.sleeping -= 1
+            self._timers.cancel(entry)
+
+    def say(self, attempt: Attempt, progress: bytes) -> None:
+        if attempt.step.mode == "thread":
+            self._loop.call_soon_threadsafe(self._said, attempt, progress)
+        else:
+            self._said(attempt, progress)

@@ -1,0 +1,232 @@
+"""What flows ask for besides steps: timers, children, messages."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple, Protocol
+
+from headrace._authoring.context import RunRef
+from headrace._authoring.flow import Flow
+from headrace._authoring.identity import check_id, token
+from headrace._authoring.pipeline import Registry
+from headrace._base.codec import Shape
+from headrace._base.recorded_error import decode_error, encode_error
+from headrace._engine.journal import Journal
+from headrace._engine.machine import Command
+from headrace._engine.resident import Resident
+from headrace._engine.timers import Timers
+from headrace._ports.clock import Clock
+from headrace._ports.database import Transaction
+from headrace._runs.model import Begun, Kind, Message, NewRun, Outcome, RunState
+from headrace._runs.store import SQL, put_message
+from headrace.errors import (
+    DefinitionError,
+    HeadraceError,
+    RunAlreadyEnded,
+    RunCancelled,
+    RunFailed,
+    RunNotFound,
+    RunTimedOut,
+)
+
+_REF = Shape(RunRef, where="a reference to a run")
+
+
+class ChildEnd(NamedTuple):
+    """How a run that somebody waits for has ended."""
+
+    id: str
+    state: RunState
+    result: bytes | None
+    error: bytes | None
+
+
+class Keeper(Protocol):
+    """What commands ask of the engine."""
+
+    def new_run(self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, parent: int | None) -> NewRun: ...
+    def adopt(self, begun: Begun, new: NewRun) -> None: ...
+    def notify(self, pk: int, message: Message) -> None: ...
+    def request_cancel(self, run_id: str) -> None: ...
+    def end_of(self, pk: int) -> ChildEnd | None: ...
+
+
+class Commands:
+    def __init__(self, *, keeper: Keeper, registry: Registry, journal: Journal, timers: Timers, clock: Clock) -> None:
+        self._keeper = keeper
+        self._registry = registry
+        self._journal = journal
+        self._timers = timers
+        self._clock = clock
+
+    def begin(self, run: Resident, command: Command) -> None:
+        if command.kind is Kind.TIMER:
+            run.timers[command.ordinal] = self._timers.add(command.due, self._timer_due, (run, command))
+        elif command.kind is Kind.RECEIVE:
+            run.receives.setdefault(command.name, deque()).append(command)
+            self.match(run, command.name)
+        elif command.kind is Kind.CHILD:
+            self._begin_child(run, command)
+        elif command.kind is Kind.START:
+            self._start(run, command)
+        else:
+            self._send(run, command)
+
+    def withdraw(self, run: Resident, command: Command) -> None:
+        """The flow gave up on a timer or a receive, or asks a child to stop."""
+        if command.kind is Kind.TIMER:
+            entry = run.timers.pop(command.ordinal, None)
+            if entry is not None:
+                self._timers.cancel(entry)
+        elif command.kind is Kind.RECEIVE:
+            waiting = run.receives.get(command.name)
+            if waiting is not None and command in waiting:
+                waiting.remove(command)
+                if not waiting:
+                    del run.receives[command.name]
+        elif command.kind is Kind.CHILD and command.ordinal in run.children:
+            self._keeper.request_cancel(run.children[command.ordinal])
+
+    def _record(self, run: Resident, command: Command, outcome: Outcome, value: bytes | None, **more: Any) -> None:
+        self._journal.record(run, command.ordinal, command.kind, command.name, command.arguments, outcome, value, **more)
+
+    def _refuse(self, run: Resident, command: Command, error: BaseException) -> None:
+        self._record(run, command, Outcome.ERROR, encode_error(error))
+
+    # Timers
+
+    def _timer_due(self, what: tuple[Resident, Command]) -> None:
+        run, command = what
+        if run.timers.pop(command.ordinal, None) is not None and not run.gone:
+            self._record(run, command, Outcome.OK, None)
+
+    # Messages
+
+    def match(self, run: Resident, topic: str) -> None:
+        """Give waiting receives the messages that are there, oldest first; ones that were given back come before all."""
+        waiting = run.receives.get(topic)
+        while waiting:
+            returned = run.machine.returned.get(topic, ())
+            if len(returned) > run.lent[topic]:
+                value = returned[run.lent[topic]]
+                run.lent[topic] += 1
+                self._record(run, waiting.popleft(), Outcome.OK, value, attempt=0, then=lambda *_: self._repaid(run, topic))
+            elif run.inbox[topic]:
+                message = run.inbox[topic].popleft()
+                taken = {"pk": message.pk}
+                self._record(run, waiting.popleft(), Outcome.OK, message.value, also=lambda tx, taken=taken: tx.run(SQL.take_message, taken))
+            else:
+                return
+        run.receives.pop(topic, None)
+
+    def _repaid(self, run: Resident, topic: str) -> None:
+        run.lent[topic] -= 1
+
+    def _send(self, run: Resident, command: Command) -> None:
+        target = command.target or ""
+        value = command.arguments or b"null"
+        at = self._journal.now_for(run)
+
+        def put(tx: Transaction) -> tuple[int, Message]:
+            return put_message_for(tx, target, command.name, value, at)
+
+        def sent(result: tuple[int, Message] | None, error: BaseException | None) -> None:
+            if result is not None:
+                self._keeper.notify(*result)
+            elif error is not None:
+                self._refuse(run, command, error)
+
+        self._record(run, command, Outcome.OK, None, also=put, then=sent)
+
+    # Children
+
+    def _new_child(self, run: Resident, command: Command, *, parent: int | None) -> NewRun:
+        flow, arguments = command.flow, command.arguments or b"{}"
+        assert flow is not None
+        child_id = command.target or flow.run_id_for(arguments) or f"{flow.name}-{token(run.machine.child_token(command.ordinal))}"
+        if child_id == run.id and command.kind is Kind.CHILD:
+            raise DefinitionError(f"run {run.id!r} would wait for itself: its child flow {flow.name!r} has the same id; give the id template another text")
+        return self._keeper.new_run(flow, check_id(child_id), arguments, parent=parent)
+
+    def _start(self, run: Resident, command: Command) -> None:
+        try:
+            new = self._new_child(run, command, parent=run.pk)
+        except HeadraceError as error:
+            self._refuse(run, command, error)
+            return
+
+        def started(begun: Begun | None, error: BaseException | None) -> None:
+            if begun is None:
+                assert error is not None
+                self._refuse(run, command, error)
+            elif begun.created:
+                self._keeper.adopt(begun, new)
+
+        self._journal.start_run(run, command, new, started)
+
+    def _begin_child(self, run: Resident, command: Command) -> None:
+        if command.mark is not None:
+            ref = _REF.decode(command.mark)
+            run.children[command.ordinal] = ref.id
+            if command.cancelling:
+                self._keeper.request_cancel(ref.id)
+            return  # whether it has ended is looked up when the run is live
+        try:
+            new = self._new_child(run, command, parent=run.pk)
+        except HeadraceError as error:
+            self._refuse(run, command, error)
+            return
+
+        def begun(result: Begun | None, error: BaseException | None) -> None:
+            if result is None:
+                assert error is not None
+                self._refuse(run, command, error)
+                return
+            if result.created:
+                self._keeper.adopt(result, new)
+            run.children[command.ordinal] = result.id
+            if command.cancelling and result.created:
+                self._keeper.request_cancel(result.id)
+            if not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
+                self.child_ended(run, command.ordinal, end)
+
+        self._journal.begin_child(run, command, new, begun)
+
+    def child_ended(self, run: Resident, ordinal: int, end: ChildEnd) -> None:
+        """A run that this one waits for is over."""
+        command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
+        if command is None or run.children.pop(ordinal, None) is None:
+            return
+        over = {"waiter": run.pk, "command": ordinal}
+        outcome, value = _as_row(end)
+        self._record(run, command, outcome, value, also=lambda tx: tx.run(SQL.stop_waiting, over))
+
+
+def _as_row(end: ChildEnd) -> tuple[Outcome, bytes | None]:
+    if end.state is RunState.COMPLETED:
+        return Outcome.OK, end.result
+    return Outcome.ERROR, encode_error(error_of(end))
+
+
+def error_of(end: ChildEnd) -> Exception:
+    """What awaiting a run raises that ended otherwise than well."""
+    if end.state is RunState.CANCELLED or end.state is RunState.REPLACED:
+        return RunCancelled(end.id)
+    if end.state is RunState.TIMED_OUT:
+        return RunTimedOut(end.id)
+    cause = decode_error(end.error) if end.error is not None else None
+    failed = RunFailed(end.id, f"{type(cause).__name__}: {cause}" if cause is not None else "")
+    failed.__cause__ = cause
+    return failed
+
+
+def put_message_for(tx: Transaction, run_id: str, topic: str, value: bytes, at: int) -> tuple[int, Message]:
+    """Store a message for the open run of an id."""
+    found = tx.one(SQL.latest_run, {"id": run_id})
+    if found is None:
+        raise RunNotFound(run_id)
+    if not RunState(found[2]).is_open:
+        raise RunAlreadyEnded(run_id, found[2])
+    pk = put_message(tx, found[0], topic, value, at)
+    return found[0], Message(pk, topic, value, at)
+

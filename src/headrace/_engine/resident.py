@@ -1,0 +1,122 @@
+"""A run that is in memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace._base.clock import Instant
+from headrace._engine.machine import Command, Replay, RunMachine
+from headrace._engine.timers import Entry
+from headrace._runs.model import Attempt, JournalRow, Message, RunRecord, RunState
+
+if TYPE_CHECKING:
+    from headrace._engine.dispatch import Execution
+
+
+class Shown(NamedTuple):
+    """What the table of runs says about an open run."""
+
+    state: RunState
+    reason: str
+    next_at: Instant | None
+    location: str
+
+
+class Resident:
+    __slots__ = (
+        "arrived",
+        "attempts",
+        "cancel_sent",
+        "cancel_wanted",
+        "children",
+        "deadline",
+        "deadline_at",
+        "executions",
+        "fresh",
+        "flow",
+        "gone",
+        "id",
+        "inbox",
+        "last_at",
+        "last_message",
+        "lent",
+        "machine",
+        "number",
+        "parent",
+        "pipeline",
+        "pk",
+        "progress",
+        "queued",
+        "receives",
+        "replay",
+        "seed",
+        "seq",
+        "shown",
+        "timers",
+        "writing",
+    )
+
+    def __init__(self, record: RunRecord, machine: RunMachine, pipeline: str) -> None:
+        self.pk = record.pk
+        self.id = record.id
+        self.number = record.number
+        self.flow = record.flow
+        self.pipeline = pipeline
+        self.seed = record.seed
+        self.parent = record.parent
+        self.deadline_at = record.deadline_at
+        self.machine = machine
+        self.replay: Replay | None = None
+        self.seq = 0
+        self.last_at: Instant = record.started_at or record.created_at
+        self.shown = Shown(record.state, record.reason, record.next_at, record.location)
+        self.arrived: deque[tuple[JournalRow, tuple[Any, ...]]] = deque()
+        self.writing = 0
+        self.queued = False
+        self.gone = False
+        self.cancel_sent = False
+        self.cancel_wanted = False
+        self.fresh = False
+        self.executions: dict[int, Execution] = {}
+        self.attempts: dict[int, list[Attempt]] = {}
+        self.progress: dict[int, bytes] = {}
+        self.timers: dict[int, Entry] = {}
+        self.deadline: Entry | None = None
+        self.children: dict[int, str] = {}
+        self.receives: dict[str, deque[Command]] = {}
+        self.inbox: defaultdict[str, deque[Message]] = defaultdict(deque)
+        self.lent: defaultdict[str, int] = defaultdict(int)
+        self.last_message = 0
+
+    def key_of(self, ordinal: int) -> str:
+        return f"{self.id}/{self.number}/{ordinal}"
+
+    @property
+    def is_going(self) -> bool:
+        """Whether the file says that this run is going on, so that a restart finds it at once."""
+        return self.shown.state is RunState.RUNNING
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is under way that will come back by itself."""
+        return bool(self.writing or self.arrived or self.queued or any(item.is_active for item in self.executions.values()))
+
+    def waiting_for(self) -> Shown:
+        """Why this run is not going on, and until when."""
+        due: list[tuple[Instant, str]] = [(entry.due, "timer") for entry in self.timers.values()]
+        due += [
+            (item.retry.due, f"retry of step {item.command.name!r}, attempt {item.number + 1}")
+            for item in self.executions.values()
+            if item.retry is not None
+        ]
+        reasons = [min(due)[1]] if due else []
+        reasons += [f"message {topic!r}" for topic, waiting in self.receives.items() if waiting]
+        reasons += [f"run {name!r}" for name in list(self.children.values())[:3]]
+        next_at = min((item[0] for item in due), default=None)
+        if self.deadline_at is not None and not self.machine.is_stopping:
+            next_at = min(next_at, self.deadline_at) if next_at is not None else self.deadline_at
+        state = RunState.CANCELLING if self.machine.is_stopping else RunState.WAITING
+        reason = ", ".join(reasons) or "something inside the flow that nothing outside can bring about"
+        return Shown(state, reason, next_at, self.machine.location())
+

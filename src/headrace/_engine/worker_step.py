@@ -1,0 +1,146 @@
+"""One step in a worker process: found by name, given its arguments, answered with its result or its error."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from multiprocessing import process, spawn
+from types import ModuleType
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from headrace._authoring.context import current_step
+from headrace._authoring.step import Step
+from headrace._base.clock import SystemClock, to_datetime, to_micros
+from headrace._base.codec import Shape
+from headrace._base.recorded_error import encode_error
+from headrace._engine.worker_main import Frame
+from headrace.errors import ConfigurationError, DefinitionError
+
+T = TypeVar("T")
+
+_PROGRESS = Shape(Any, where="step.progress")
+
+
+class Owner(Protocol):
+    """What a running step may tell and ask the process that gave it the work."""
+
+    @property
+    def cancelled(self) -> bool: ...
+    def send(self, kind: Frame, body: bytes) -> None: ...
+
+
+class WorkerStepContext:
+    """What a step in a worker process may know about itself."""
+
+    def __init__(self, owner: Owner, *, step_name: str, run_id: str, key: str, attempt: int, previous_progress: bytes | None) -> None:
+        self._owner = owner
+        self._step_name = step_name
+        self._previous_progress = previous_progress
+        self.run_id = run_id
+        self.key = key
+        self.attempt = attempt
+
+    @property
+    def cancelled(self) -> bool:
+        return self._owner.cancelled
+
+    def now(self) -> datetime:
+        return to_datetime(SystemClock().now())
+
+    async def sleep(self, duration: timedelta) -> None:
+        clock = SystemClock()
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        timer = clock.call_at(clock.now() + to_micros(duration), functools.partial(over.set_result, None))
+        try:
+            await over
+        finally:
+            timer.cancel()
+
+    def progress(self, value: object) -> None:
+        self._owner.send(Frame.PROGRESS, _PROGRESS.encode(value))
+
+    def previous_progress(self) -> Any:
+        return None if self._previous_progress is None else _PROGRESS.decode(self._previous_progress)
+
+    def use(self, kind: type[T]) -> NoReturn:
+        raise ConfigurationError(
+            f"use({kind.__name__}) was called in the cpu step {self._step_name!r}; cpu steps run in a process of their own, "
+            f"where nothing is wired: pass what it needs as arguments, or leave out cpu=True"
+        )
+
+
+def perform(
+    owner: Owner,
+    *,
+    main_name: str | None,
+    module: str,
+    qualname: str,
+    main_path: str | None,
+    step_name: str,
+    run_id: str,
+    key: str,
+    attempt: int,
+    arguments: bytes,
+    previous_progress: bytes | None,
+) -> tuple[Frame, bytes]:
+    """Run a step to its end; whatever it raises is an answer."""
+    context = WorkerStepContext(owner, step_name=step_name, run_id=run_id, key=key, attempt=attempt, previous_progress=previous_progress)
+    try:
+        step = find_step(_import(module, main_name=main_name, main_path=main_path), qualname, step_name)
+        token = current_step.set(context)
+        try:
+            args, kwargs = step.shape.decode(arguments)
+            return Frame.RESULT, step.shape.result.encode(step.fn(*args, **kwargs))
+        finally:
+            current_step.reset(token)
+    except BaseException as error:  # noqa: BLE001 - the step runner: an import may fail, a step may call sys.exit()
+        return Frame.FAILURE, encode_error(error)
+
+
+def _import(module: str, *, main_name: str | None, main_path: str | None) -> ModuleType:
+    with _importing():
+        if module != "__main__":
+            return importlib.import_module(module)
+        if main_name is not None:
+            return importlib.import_module(main_name)
+        if main_path is None:
+            raise DefinitionError("a cpu step typed into an interactive session cannot be imported by another process; write it into a module")
+        return _import_script(main_path)
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Mark the process as multiprocessing does, so that a script without ``if __name__ == "__main__"`` is stopped when it starts itself again."""
+    process.current_process()._inheriting = True  # type: ignore[attr-defined]  # the flag that multiprocessing itself looks at
+    try:
+        yield
+    finally:
+        del process.current_process()._inheriting  # type: ignore[attr-defined]  # see above
+
+
+def _import_script(path: str) -> ModuleType:
+    spawn.import_main_path(path)
+    script = sys.modules["__main__"]
+    for value in vars(script).values():
+        # Recorded errors name their class, and the owner knows the script's classes by this name.
+        if isinstance(value, type) and value.__module__ == "__mp_main__":
+            value.__module__ = "__main__"
+    return script
+
+
+def find_step(module: ModuleType, qualname: str, name: str) -> Step[Any, Any]:
+    """The step at ``qualname``, else the one in the module that was made of the function of that name."""
+    found: Any = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, Step) and found.name == name:
+        return found
+    for other in vars(module).values():
+        if isinstance(other, Step) and other.name == name and other.fn.__qualname__ == qualname:
+            return other
+    raise DefinitionError(f"a worker process found no step {name!r} made of {qualname} in {module.__name__}; define cpu steps at the top of a module")

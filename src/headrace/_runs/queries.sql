@@ -1,0 +1,196 @@
+-- name: insert_run
+-- Begin a run.
+INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at)
+VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at)
+RETURNING pk
+
+-- name: latest_run
+-- The newest run of an id, in short.
+SELECT pk, number, state FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
+
+-- name: run_by_pk
+-- One run.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs WHERE pk = :pk
+
+-- name: run_by_id
+-- The newest run of an id.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
+
+-- name: run_by_number
+-- A certain run of an id.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs WHERE id = :id AND number = :number
+
+-- name: list_runs
+-- Runs for people, the newest first; before is the cursor.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs
+WHERE pk < :before
+  AND (:flow IS NULL OR flow = :flow)
+  AND (:state IS NULL OR state = :state)
+  AND (:search IS NULL OR instr(id, :search) > 0)
+ORDER BY pk DESC LIMIT :count
+
+-- name: list_open_runs
+-- The same, for open runs only.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs
+WHERE finished_at IS NULL AND pk < :before
+  AND (:flow IS NULL OR flow = :flow)
+  AND (:search IS NULL OR instr(id, :search) > 0)
+ORDER BY pk DESC LIMIT :count
+
+-- name: children_of
+-- The runs that a run created.
+SELECT id, number, flow, state FROM runs WHERE parent = :pk ORDER BY pk
+
+-- name: count_by_state
+-- How many runs are in each state.
+SELECT state, count(*) FROM runs GROUP BY state ORDER BY state
+
+-- name: count_open_by_state
+-- How many open runs are in each state.
+SELECT state, count(*) FROM runs WHERE finished_at IS NULL GROUP BY state ORDER BY state
+
+-- name: set_state
+-- An open run is now in this state; it says since when, why, until when and where.
+UPDATE runs SET state = :state, reason = :reason, location = :location, since_at = :at, next_at = :next_at
+WHERE pk = :pk AND finished_at IS NULL
+
+-- name: set_going
+-- A run that waited goes on; from here on it is found at a restart without waiting for its due time.
+UPDATE runs SET state = CASE state WHEN 'cancelling' THEN state ELSE 'running' END, reason = '', next_at = NULL, since_at = :at,
+                started_at = coalesce(started_at, :at)
+WHERE pk = :pk AND finished_at IS NULL
+
+-- name: poke_run
+-- Something came for this run: whoever looks for due runs finds it.
+UPDATE runs SET next_at = :at WHERE pk = :pk AND finished_at IS NULL AND (next_at IS NULL OR next_at > :at)
+
+-- name: ask_to_cancel
+-- Remember that cancelling was asked for.
+UPDATE runs SET cancel_at = coalesce(cancel_at, :at), next_at = CASE WHEN next_at < :at THEN next_at ELSE :at END,
+                state = CASE WHEN state IN ('blocked', 'quarantined') THEN state ELSE 'cancelling' END
+WHERE pk = :pk AND finished_at IS NULL
+
+-- name: end_run
+-- A run has ended.
+UPDATE runs SET state = :state, reason = :reason, location = '', since_at = :at, next_at = NULL, result = :result, error = :error, finished_at = :at,
+                started_at = coalesce(started_at, :at), continued_as = :continued_as
+WHERE pk = :pk AND finished_at IS NULL
+
+-- name: append_journal
+-- Record what entered a run.
+INSERT INTO journal (run, seq, command, kind, name, arguments, outcome, value, attempt, started_at, at)
+VALUES (:run, :seq, :command, :kind, :name, :arguments, :outcome, :value, :attempt, :started_at, :at)
+
+-- name: journal_of
+-- All that entered a run, in order.
+SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at FROM journal WHERE run = :run ORDER BY seq
+
+-- name: insert_attempt
+-- An attempt of a step failed.
+INSERT INTO attempts (run, command, attempt, name, error, started_at, at, next_at)
+VALUES (:run, :command, :attempt, :name, :error, :started_at, :at, :next_at)
+ON CONFLICT (run, command, attempt) DO UPDATE SET name = excluded.name, error = excluded.error, started_at = excluded.started_at, at = excluded.at,
+    next_at = excluded.next_at
+
+-- name: attempts_of
+-- The failed attempts of all steps of a run.
+SELECT command, attempt, name, error, started_at, at, next_at FROM attempts WHERE run = :run ORDER BY command, attempt
+
+-- name: forget_attempts
+-- Start counting again for the steps of a run that a person released.
+DELETE FROM attempts WHERE run = :run AND command NOT IN (SELECT command FROM journal WHERE run = :run)
+
+-- name: save_progress
+-- The last word of a step under way.
+INSERT INTO progress (run, command, value, at) VALUES (:run, :command, :value, :at)
+ON CONFLICT (run, command) DO UPDATE SET value = excluded.value, at = excluded.at
+
+-- name: progress_of
+-- What the steps of a run said last.
+SELECT command, value, at FROM progress WHERE run = :run
+
+-- name: await_run
+-- Somebody waits for the end of a run.
+INSERT INTO awaited (run, waiter, command) VALUES (:run, :waiter, :command) ON CONFLICT DO NOTHING
+
+-- name: waiters_of
+-- Who waits for the end of a run.
+SELECT waiter, command FROM awaited WHERE run = :run
+
+-- name: awaited_by
+-- Which runs a run waits for, and how they are.
+SELECT a.command, r.pk, r.id, r.number, r.state, r.result, r.error, r.parent
+FROM awaited AS a JOIN runs AS r ON r.pk = a.run WHERE a.waiter = :waiter
+
+-- name: stop_waiting
+-- A wait is over.
+DELETE FROM awaited WHERE waiter = :waiter AND command = :command
+
+-- name: forget_waits
+-- A run has ended and waits for nobody.
+DELETE FROM awaited WHERE waiter = :waiter
+
+-- name: move_waiters
+-- Who waited for a run waits for the one that goes on in its place.
+UPDATE awaited SET run = :new WHERE run = :old
+
+-- name: put_message
+-- A message for a run, stored before anyone waits.
+INSERT INTO inbox (run, topic, value, at) VALUES (:run, :topic, :value, :at)
+RETURNING pk
+
+-- name: messages_of
+-- The messages that a run has not taken yet, oldest first.
+SELECT pk, topic, value, at FROM inbox WHERE run = :run ORDER BY pk
+
+-- name: take_message
+-- A message was received; its content is in the journal now.
+DELETE FROM inbox WHERE pk = :pk
+
+-- name: forget_messages
+-- Nobody will receive these any more.
+DELETE FROM inbox WHERE run = :run
+
+-- name: move_messages
+-- Unread messages go to the run that continues.
+UPDATE inbox SET run = :new WHERE run = :old
+
+-- name: put_payload
+-- A value too large for a row, once per content.
+INSERT INTO payloads (hash, value) VALUES (:hash, :value) ON CONFLICT DO NOTHING
+
+-- name: payload
+-- A value put aside.
+SELECT value FROM payloads WHERE hash = :hash
+
+-- name: due_runs
+-- Runs for which something is due until then, the earliest first.
+SELECT pk, next_at FROM runs
+WHERE next_at IS NOT NULL AND (next_at, pk) > (:after_at, :after_pk) AND next_at <= :until
+ORDER BY next_at, pk LIMIT :count
+
+-- name: runs_in_state
+-- Open runs in one state, oldest first.
+SELECT pk FROM runs WHERE finished_at IS NULL AND state = :state AND pk > :after ORDER BY pk LIMIT :count
+
+-- name: add_incident
+-- Something that an operator would want to know later.
+INSERT INTO incidents (at, run, name, detail) VALUES (:at, :run, :name, :detail)
+
+-- name: incidents_of
+-- What happened around a run.
+SELECT at, name, detail FROM incidents WHERE run = :run ORDER BY pk
+
+-- name: recent_incidents
+-- What happened lately.
+SELECT at, run, name, detail FROM incidents ORDER BY pk DESC LIMIT :count

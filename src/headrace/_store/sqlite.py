@@ -1,0 +1,221 @@
+"""The store on one SQLite file: one writer, any number of readers, one owner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import apsw
+
+from headrace._base.clock import SystemClock
+from headrace._ports.database import Done, Operation, Reader
+from headrace._store import maintenance, migrate, ownership, stdlib_guard
+from headrace._store.connection import (
+    Mode,
+    Session,
+    open_for_reading,
+    open_for_writing,
+    query_in_snapshot,
+    translate,
+)
+from headrace._store.file_system import refuse_network_file_system
+from headrace._store.group_commit import CommitCounts, GroupCommit, answer_future
+from headrace.errors import ConfigurationError, StoreError
+
+T = TypeVar("T")
+
+
+async def open_sqlite(
+    path: str | os.PathLike[str],
+    *,
+    mode: Mode = "safe",
+    allow_network_file_system: bool = False,
+    copy_before_upgrade: bool = True,
+    vfs: str | None = None,
+) -> SqliteDatabase:
+    """Own a store file, made when absent and upgraded when older; raises ``StoreOwned`` when another process has it."""
+    opened = await asyncio.to_thread(_open, Path(path), mode, allow_network_file_system, copy_before_upgrade, vfs)
+    return SqliteDatabase(opened, asyncio.get_running_loop())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    path: Path
+    vfs: str | None
+    connection: apsw.Connection
+    lock: ownership.OwnerLock
+    epoch: int
+    schema: int
+    left_in_order: bool
+
+
+def _open(path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool, vfs: str | None) -> _Opened:
+    path = path.absolute()
+    refuse_network_file_system(path, allowed=allow_network)
+    if not path.parent.is_dir():
+        raise ConfigurationError(f"the folder of the store {path} does not exist; make it, or give another path")
+    lock = ownership.acquire(path, now=SystemClock().now())
+    connection = None
+    try:
+        migrate.refuse_foreign(path)
+        connection = open_for_writing(path, mode=mode, vfs=vfs)
+        keep_copy = (lambda target: maintenance.copy_file(path, target)) if copy_before_upgrade else None
+        schema = migrate.migrate(connection, path, keep_copy=keep_copy)
+        epoch, left_in_order = _raise_epoch(connection)
+        maintenance.sync_folder(path.parent)
+    except BaseException as error:
+        if connection is not None:
+            connection.close(True)
+        lock.release()
+        if isinstance(error, apsw.Error):
+            raise translate(error) from error
+        raise
+    return _Opened(
+        path=path,
+        vfs=vfs,
+        connection=connection,
+        lock=lock,
+        epoch=epoch,
+        schema=schema,
+        left_in_order=left_in_order,
+    )
+
+
+def _raise_epoch(connection: apsw.Connection) -> tuple[int, bool]:
+    connection.execute("BEGIN IMMEDIATE")
+    meta = {str(name): str(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    epoch = int(meta.get("owner_epoch", "0")) + 1
+    connection.executemany(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [("owner_epoch", str(epoch)), ("left_in_order", "no")],
+    )
+    connection.execute("COMMIT")
+    return epoch, meta.get("left_in_order", "yes") == "yes"
+
+
+class SqliteReader:
+    """Reads a store file on read-only connections, one per thread; needs no owner and harms none."""
+
+    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+        self.path = path
+        self._vfs = vfs
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._closed = False
+
+    def read(self, query: Callable[[Reader], T]) -> T:
+        """Run a query on one state of the file, which has all that was committed before the call."""
+        try:
+            session, connection = self._local.opened
+        except AttributeError:
+            session, connection = self._open()
+        if self._closed:
+            raise StoreError("the store is closed")
+        return query_in_snapshot(session, connection, query)
+
+    def close(self) -> None:
+        self._closed = True
+        for connection in self._connections:
+            try:
+                connection.close(True)
+            except apsw.ThreadingViolationError:
+                # Another thread is in the middle of a query; its connection goes with the thread.
+                continue
+        self._connections.clear()
+
+    def __enter__(self) -> SqliteReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> tuple[Session, apsw.Connection]:
+        if self._closed:
+            raise StoreError("the store is closed")
+        try:
+            connection = open_for_reading(self.path, vfs=self._vfs)
+        except apsw.Error as error:
+            raise translate(error) from error
+        self._connections.append(connection)
+        self._local.opened = (Session(connection), connection)
+        opened: tuple[Session, apsw.Connection] = self._local.opened
+        return opened
+
+
+def open_sqlite_reader(path: str | os.PathLike[str], *, vfs: str | None = None) -> SqliteReader:
+    """Read a store that another process may own; refuses what is no store, or a newer one."""
+    file = Path(path).absolute()
+    if not file.exists():
+        raise ConfigurationError(f"there is no store at {file}; start the pipeline once, or give another path")
+    migrate.refuse_foreign(file)
+    try:
+        connection = open_for_reading(file, vfs=vfs)
+        try:
+            migrate.refuse_unreadable(connection, file, len(migrate.packaged()))
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise translate(error) from error
+    return SqliteReader(file, vfs=vfs)
+
+
+class SqliteDatabase:
+    """The ``Database`` port on one SQLite file; made by ``open_sqlite``."""
+
+    def __init__(self, opened: _Opened, loop: asyncio.AbstractEventLoop) -> None:
+        self.path = opened.path
+        self.epoch = opened.epoch
+        self.schema = opened.schema
+        self.left_in_order = opened.left_in_order
+        self._loop = loop
+        self._lock = opened.lock
+        self._reader = SqliteReader(opened.path, vfs=opened.vfs)
+        self._guarded = True
+        stdlib_guard.guard(opened.path)
+        self._writer = GroupCommit(opened.connection, opened.epoch, loop, self._release)
+
+    def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
+        self._writer.submit(operation, done, isolated)
+
+    def submit_from_thread(self, operation: Operation[Any]) -> None:
+        self._writer.submit_from_thread(operation)
+
+    async def write(self, operation: Operation[T], *, isolated: bool = False) -> T:
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._writer.submit(operation, answer_future(answer), isolated)
+        return await answer
+
+    def read(self, query: Callable[[Reader], T]) -> T:
+        return self._reader.read(query)
+
+    def pending(self) -> int:
+        return self._writer.pending()
+
+    def counts(self) -> CommitCounts:
+        return self._writer.counts()
+
+    def announce(self, *, address: str | None, token_file: str | None = None) -> None:
+        """Tell other processes where the owner answers."""
+        self._lock.announce(address, token_file)
+
+    async def close(self) -> None:
+        self._reader.close()
+        await self._writer.close()
+
+    def abandon(self) -> None:
+        self._reader.close()
+        self._writer.abandon()
+
+    def _release(self) -> None:
+        if self._guarded:
+            self._guarded = False
+            stdlib_guard.release(self.path)
+        self._lock.release()

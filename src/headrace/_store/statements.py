@@ -1,0 +1,121 @@
+"""Named SQL from ``.sql`` files.
+
+-- name: insert_run
+-- dialect: sqlite            (optional; without it the text is for every dialect)
+-- One or more lines that say what the statement is for.
+INSERT INTO runs ...
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal
+
+from headrace._ports.database import Statement
+from headrace.errors import DefinitionError
+
+Dialect = Literal["sqlite", "postgres"]
+
+_NAME = re.compile(r"^-- name:\s*(\S+)\s*$")
+_DIALECT = re.compile(r"^-- dialect:\s*(\S+)\s*$")
+
+
+class Statements:
+    """Statements by name, as attributes or items; take them at import, so that a misspelt name fails there."""
+
+    def __init__(self, origin: str, statements: dict[str, Statement]) -> None:
+        self._origin = origin
+        self._statements = statements
+
+    def __getattr__(self, name: str) -> Statement:
+        statement = self.__dict__.get("_statements", {}).get(name)
+        if statement is None:
+            raise AttributeError(self._unknown(name))
+        assert isinstance(statement, Statement)
+        return statement
+
+    def __getitem__(self, name: str) -> Statement:
+        if name not in self._statements:
+            raise KeyError(self._unknown(name))
+        return self._statements[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._statements)
+
+    def __len__(self) -> int:
+        return len(self._statements)
+
+    def _unknown(self, name: str) -> str:
+        known = self.__dict__.get("_statements", {})
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(sorted(known)) or 'none'}"
+        return f"{self.__dict__.get('_origin', '?')} has no statement {name!r}{hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    name: str
+    dialect: str | None
+    sql: str
+
+
+def load(package: str, file: str = "queries.sql", *, dialect: Dialect = "sqlite") -> Statements:
+    """Read the named statements of a package's file; a text for this dialect goes before one for all."""
+    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
+    return parse(text, origin=f"{package}/{file}", dialect=dialect)
+
+
+def parse(text: str, *, origin: str, dialect: Dialect = "sqlite") -> Statements:
+    chosen: dict[str, _Section] = {}
+    seen: set[tuple[str, str | None]] = set()
+    for section in _sections(text, origin):
+        if (section.name, section.dialect) in seen:
+            raise DefinitionError(f"{origin} has two statements {section.name!r}; rename one")
+        seen.add((section.name, section.dialect))
+        if section.dialect == dialect or (section.dialect is None and section.name not in chosen):
+            chosen[section.name] = section
+    return Statements(origin, {name: Statement(name, section.sql) for name, section in chosen.items()})
+
+
+def _sections(text: str, origin: str) -> Iterator[_Section]:
+    name: str | None = None
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = _NAME.match(line)
+        if match:
+            if name is not None:
+                yield _section(name, lines, origin)
+            name, lines = match[1], []
+        elif name is not None:
+            lines.append(line)
+        elif line.strip() and not line.startswith("--"):
+            raise DefinitionError(f"{origin}:{number}: SQL before the first `-- name:` line")
+    if name is not None:
+        yield _section(name, lines, origin)
+
+
+def _section(name: str, lines: list[str], origin: str) -> _Section:
+    dialect: str | None = None
+    purpose = False
+    start = 0
+    for line in lines:
+        if line.strip() and not line.startswith("--"):
+            break
+        start += 1
+        match = _DIALECT.match(line)
+        if match:
+            dialect = match[1]
+        elif line.startswith("--"):
+            purpose = True
+    sql = "\n".join(lines[start:]).strip().removesuffix(";")
+    if dialect not in (None, "sqlite", "postgres"):
+        raise DefinitionError(f"{origin}: statement {name!r} is for the unknown dialect {dialect!r}")
+    if not purpose:
+        raise DefinitionError(f"{origin}: statement {name!r} has no line that says what it is for")
+    if not sql:
+        raise DefinitionError(f"{origin}: statement {name!r} has no SQL")
+    return _Section(name=name, dialect=dialect, sql=sql)

@@ -1,0 +1,12 @@
+-- name: owner_epoch
+-- Which opening for writing owns the file.
+SELECT value FROM meta WHERE name = 'owner_epoch';
+
+-- name: meta_value
+-- What the file says about itself.
+SELECT value FROM meta WHERE name = :name;
+
+-- name: set_meta
+-- Write down what the file says about itself.
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
