@@ -1,25 +1,29 @@
 """Durable, event-driven pipelines as plain async Python."""
 
-from headrace._app.app import Headrace, Run
-from headrace._authoring.context import (
-    RunRef,
-    continue_as_new,
-    now,
-    patched,
-    random,
-    receive,
-    send,
-    sleep,
-    sleep_until,
-    start,
-    use,
-    using,
-    uuid,
-)
-from headrace._authoring.flow import flow
-from headrace._authoring.pipeline import Pipeline
-from headrace._authoring.retry import Retry
-from headrace._authoring.step import step
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace._app.app import Headrace, Run
+    from headrace._authoring.context import (
+        RunRef,
+        continue_as_new,
+        now,
+        patched,
+        random,
+        receive,
+        send,
+        sleep,
+        sleep_until,
+        start,
+        use,
+        using,
+        uuid,
+    )
+    from headrace._authoring.flow import flow
+    from headrace._authoring.pipeline import Pipeline
+    from headrace._authoring.retry import Retry
+    from headrace._authoring.step import step
 
 __all__ = [
     "Headrace",
@@ -42,3 +46,25 @@ __all__ = [
     "using",
     "uuid",
 ]
+
+# Names are loaded when they are used first: `headrace --help` needs none of them, a worker process needs no store.
+_HOME = {
+    "Headrace": "headrace._app.app",
+    "Pipeline": "headrace._authoring.pipeline",
+    "Retry": "headrace._authoring.retry",
+    "Run": "headrace._app.app",
+    "flow": "headrace._authoring.flow",
+    "step": "headrace._authoring.step",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_HOME.get(name, "headrace._authoring.context")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

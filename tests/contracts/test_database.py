@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headrace._ports.database import Database, Reader, Row, Statement, Transaction
+from headrace._ports.database import Database, Done, Reader, Row, Statement, Transaction
 from headrace._store.sqlite import open_sqlite
 from headrace.errors import StoreError
 
@@ -99,9 +99,13 @@ async def test_operations_commit_in_the_order_of_submission(database: Database) 
 async def test_answers_come_in_the_order_of_submission(database: Database) -> None:
     """Completions enter flows in this order; another one would be another history."""
     order: list[int] = []
+
+    def noted(number: int) -> Done:
+        return lambda result, error: order.append(number)
+
     operations = [note("a"), note_then_refuse("b"), refuse, note("c"), note_then_refuse("d")]
     for number, operation in enumerate(operations):
-        database.submit(operation, lambda result, error, number=number: order.append(number))
+        database.submit(operation, noted(number))
 
     await settle(database)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from headrace._ports.database import Statement, Transaction
+from headrace._ports.database import Done, Statement, Transaction
 from headrace._store import group_commit
 from headrace._store.connection import Mode
 from headrace._store.sqlite import open_sqlite
@@ -45,17 +45,16 @@ def note(number: int, chance: random.Random) -> Callable[[Transaction], None]:
 async def write_in_bursts(disk: FakeDisk, path: Path, mode: Mode) -> list[Acknowledged]:
     chance = random.Random(1)
     acknowledged: list[Acknowledged] = []
+
+    def acknowledge(number: int) -> Done:
+        return lambda result, error: acknowledged.append(Acknowledged(number=number, moment=disk.moment()))
+
     database = await open_sqlite(path, mode=mode, vfs=disk.vfs)
     await database.write(lambda tx: tx.run(CREATE))
     number = 0
     for _ in range(BURSTS):
         for _ in range(chance.randrange(8)):
-            database.submit(
-                note(number, chance),
-                lambda result, error, number=number: acknowledged.append(
-                    Acknowledged(number=number, moment=disk.moment())
-                ),
-            )
+            database.submit(note(number, chance), acknowledge(number))
             number += 1
         await database.write(lambda tx: None)
     await database.close()

@@ -47,7 +47,9 @@ READER = textwrap.dedent(
     print(json.dumps(seen), flush=True)
     """
 )
-STDIN = "import select\ndef select_stdin():\n    import sys\n    return bool(select.select([sys.stdin], [], [], 0)[0])\n"
+STDIN = (
+    "import select\ndef select_stdin():\n    import sys\n    return bool(select.select([sys.stdin], [], [], 0)[0])\n"
+)
 
 
 def pair(number: int) -> list[dict[str, int | bytes]]:

@@ -131,7 +131,12 @@ class Headrace:
             self._check_fit()
             wired = {pipeline.name: await self._wire(pipeline) for pipeline in self.pipelines}
             self._engine = EmbeddedEngine(
-                registry=self.registry, database=database, clock=self._clock, wired=wired, limits=self._limits, strict=self._strict
+                registry=self.registry,
+                database=database,
+                clock=self._clock,
+                wired=wired,
+                limits=self._limits,
+                strict=self._strict,
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
@@ -140,7 +145,9 @@ class Headrace:
             raise
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self._stack.aclose()
         self._engine = None
 
@@ -149,7 +156,10 @@ class Headrace:
             return
         found = self.database.read(lambda reader: preflight(reader, self.registry, seconds=_PREFLIGHT_SECONDS))
         if found.problems and self._preflight == "refuse":
-            raise ConfigurationError("this code does not fit open runs:\n" + "\n".join(f"  {item.run_id}: {item.reason}" for item in found.problems))
+            raise ConfigurationError(
+                "this code does not fit open runs:\n"
+                + "\n".join(f"  {item.run_id}: {item.reason}" for item in found.problems)
+            )
         _report(found)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
@@ -178,9 +188,13 @@ class Headrace:
         """Start a run, or join the one that has the same id; it is on disk when this returns."""
         return await self.start_as(flow, None, "join", *args, **kwargs)
 
-    async def start_as(self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+    async def start_as(
+        self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs
+    ) -> Run[R]:
         """``start`` with an id of your own, and what to do if it is taken: join, reject or replace."""
-        ref = await self.engine.start(self.registry.name_of(flow), flow.shape.encode(args, kwargs), run_id=run_id, policy=policy)
+        ref = await self.engine.start(
+            self.registry.name_of(flow), flow.shape.encode(args, kwargs), run_id=run_id, policy=policy
+        )
         return Run(self, ref, flow)
 
     async def run(self, flow: Flow[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -194,7 +208,9 @@ class Headrace:
             raise RunNotFound(run_id)
         return RunView.of(record)
 
-    async def runs(self, *, flow: str | None = None, state: str | None = None, search: str | None = None, count: int = 100) -> list[RunView]:
+    async def runs(
+        self, *, flow: str | None = None, state: str | None = None, search: str | None = None, count: int = 100
+    ) -> list[RunView]:
         """Runs, the newest first."""
         full = None if flow is None else self.registry.find(flow)
         found = self.database.read(lambda reader: list_runs(reader, flow=full, state=state, search=search, count=count))
@@ -225,6 +241,9 @@ def _report(found: Preflight) -> None:
     for item in found.problems:
         log.warning("preflight.does_not_fit", run_id=item.run_id, flow=item.flow, reason=item.reason)
     if found.skipped:
-        log.info("preflight.skipped", checked=found.checked, skipped=found.skipped, hint="`headrace preflight` checks them all")
-
-
+        log.info(
+            "preflight.skipped",
+            checked=found.checked,
+            skipped=found.skipped,
+            hint="`headrace preflight` checks them all",
+        )

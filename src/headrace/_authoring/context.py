@@ -47,11 +47,14 @@ class FlowContext(Protocol):
     def sleep(self, duration: timedelta) -> Awaitable[None]: ...
     def call_step(self, step: Step[Any, Any], arguments: bytes) -> Awaitable[Any]: ...
     def call_flow(self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None) -> Awaitable[Any]: ...
-    def start_flow(self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None, policy: Policy) -> Awaitable[RunRef]: ...
+    def start_flow(
+        self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None, policy: Policy
+    ) -> Awaitable[RunRef]: ...
     def send(self, run_id: str, topic: str, value: bytes) -> Awaitable[None]: ...
     def receive(self, topic: str, shape: Shape) -> Awaitable[Any]: ...
     def patched(self, name: str) -> bool: ...
     def continue_as_new(self, arguments: bytes) -> NoReturn: ...
+
     flow: Flow[Any, Any]
 
 
@@ -112,7 +115,7 @@ async def sleep(duration: timedelta | float) -> None:
     elif (running := current_step.get()) is not None:
         await running.sleep(length)
     else:
-        await asyncio.sleep(length.total_seconds())
+        await asyncio.sleep(length.total_seconds())  # noqa: TID251 - plain code has no other clock
 
 
 async def sleep_until(moment: datetime) -> None:
@@ -125,9 +128,7 @@ async def sleep_until(moment: datetime) -> None:
         await sleep(max(moment - now(), timedelta(0)))
 
 
-async def start(
-    flow: Flow[P, Any], *args: P.args, **kwargs: P.kwargs
-) -> RunRef:
+async def start(flow: Flow[P, Any], *args: P.args, **kwargs: P.kwargs) -> RunRef:
     """Start a run and do not wait for it; it outlives the flow that started it. Durable once this returns."""
     return await in_flow("start").start_flow(flow, flow.shape.encode(args, kwargs), None, "join")
 
@@ -184,7 +185,9 @@ def use(kind: type[T]) -> T:
     if (running := current_step.get()) is not None:
         return running.use(kind)
     if current_flow.get() is not None:
-        raise DefinitionError(f"use({kind.__name__}) was called in a flow; only steps touch the outside world: move it into a @step")
+        raise DefinitionError(
+            f"use({kind.__name__}) was called in a flow; only steps touch the outside world: move it into a @step"
+        )
     raise ConfigurationError(
         f"use({kind.__name__}) was called outside a step. In a test of a plain function write: with using(my_{kind.__name__.lower()}): ..."
     )
@@ -207,4 +210,6 @@ def pick(things: tuple[object, ...], kind: type[T], pipeline: str) -> T:
         return found[0]
     built = ", ".join(sorted(type(thing).__name__ for thing in things)) or "nothing"
     trouble = "more than one thing of that type" if found else f"{built}"
-    raise ConfigurationError(f"use({kind.__name__}): the wiring of pipeline {pipeline!r} built {trouble}; see Pipeline(wire=...)")
+    raise ConfigurationError(
+        f"use({kind.__name__}): the wiring of pipeline {pipeline!r} built {trouble}; see Pipeline(wire=...)"
+    )

@@ -23,7 +23,11 @@ class Flow(Generic[P, R]):
 
     def __init__(self, fn: Callable[..., Any], *, id: str | None, name: str | None, timeout: Seconds | None) -> None:
         functools.update_wrapper(self, fn)
-        where = f"{fn.__qualname__} ({fn.__code__.co_filename}:{fn.__code__.co_firstlineno})" if hasattr(fn, "__code__") else repr(fn)
+        where = (
+            f"{fn.__qualname__} ({fn.__code__.co_filename}:{fn.__code__.co_firstlineno})"
+            if hasattr(fn, "__code__")
+            else repr(fn)
+        )
         if not inspect.iscoroutinefunction(fn):
             raise DefinitionError(f"{where}: a flow is an 'async def' function; plain functions can be steps")
         self.fn = fn
@@ -39,7 +43,9 @@ class Flow(Generic[P, R]):
         if running is not None:
             return _as_child(self, self.shape.encode(args, kwargs))
         if (outer := current_step.get()) is not None:
-            raise DefinitionError(f"flow {self.name!r} was called inside step {outer.key!r}; call it from the flow, or start it there")
+            raise DefinitionError(
+                f"flow {self.name!r} was called inside step {outer.key!r}; call it from the flow, or start it there"
+            )
         result: Coroutine[Any, Any, R] = self.fn(*args, **kwargs)
         return result
 

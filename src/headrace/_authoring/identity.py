@@ -46,7 +46,9 @@ class IdTemplate:
         try:
             parsed = list(string.Formatter().parse(self.template))
         except ValueError as error:
-            raise DefinitionError(f"{self._where}: the id template {self.template!r} cannot be read: {error}") from error
+            raise DefinitionError(
+                f"{self._where}: the id template {self.template!r} cannot be read: {error}"
+            ) from error
         fields = [name for _, name, _, _ in parsed if name is not None]
         return [name.split(".")[0].split("[")[0] for name in fields]
 
@@ -54,5 +56,7 @@ class IdTemplate:
         try:
             rendered = self.template.format_map(arguments)
         except (AttributeError, KeyError, IndexError, ValueError, TypeError) as error:
-            raise ValueRefused(f"{self._where}: the id template {self.template!r} cannot be filled: {error!r}") from error
+            raise ValueRefused(
+                f"{self._where}: the id template {self.template!r} cannot be filled: {error!r}"
+            ) from error
         return check_id(rendered)

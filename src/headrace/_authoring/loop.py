@@ -14,7 +14,7 @@ import zlib
 from asyncio import events
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import Any, NoReturn, Protocol
 
 from headrace.errors import NotDeterministic
@@ -49,6 +49,7 @@ class FlowTask(asyncio.Task[Any]):
 
     def __init__(self, coro: Coroutine[Any, Any, Any], *, loop: FlowLoop, **options: Any) -> None:
         self._order = loop.next_order()
+        self.home: Context = options["context"]
         super().__init__(coro, loop=loop, **options)
 
     def __hash__(self) -> int:
@@ -65,7 +66,7 @@ class FlowLoop(asyncio.AbstractEventLoop):
         self._order = zlib.crc32(run_id.encode()) << 20
         self._tasks_made = 0
         self._early: dict[int, asyncio.Task[Any]] = {}
-        self.tasks: dict[int, asyncio.Task[Any]] = {}
+        self.tasks: dict[int, FlowTask] = {}
         self.dead = False
         self.complaints: list[dict[str, Any]] = []
 
@@ -113,7 +114,8 @@ class FlowLoop(asyncio.AbstractEventLoop):
         try:
             for task in list(self.tasks.values()):
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
-                _close(task.get_coro())
+                # In its own context, so that what it calls on the way out is known to be called by a flow that leaves.
+                task.home.run(_close, task.get_coro())
         finally:
             events._set_running_loop(before)
         self.tasks.clear()
@@ -175,7 +177,7 @@ class FlowLoop(asyncio.AbstractEventLoop):
     def _task(self, coro: Coroutine[Any, Any, Any], name: str | None, context: Context | None) -> asyncio.Task[Any]:
         self._tasks_made += 1
         number = self._tasks_made
-        task = FlowTask(coro, loop=self, name=name or f"task-{number}", context=context)
+        task = FlowTask(coro, loop=self, name=name or f"task-{number}", context=context or copy_context())
         self.tasks[number] = task
         task.add_done_callback(lambda _, number=number: self.tasks.pop(number, None))  # type: ignore[misc]
         return task

@@ -29,14 +29,18 @@ class Pipeline:
 
     def __init__(self, name: str, *, flows: Sequence[Flow[Any, Any]], wire: Wiring | None = None) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise DefinitionError(f"Pipeline({name!r}): a name is lower-case letters, digits and underscores, for example 'goals'")
+            raise DefinitionError(
+                f"Pipeline({name!r}): a name is lower-case letters, digits and underscores, for example 'goals'"
+            )
         for item in flows:
             if not isinstance(item, Flow):
                 raise DefinitionError(f"Pipeline({name!r}): {item!r} in flows is no flow; decorate it with @flow")
             item.shape.check()
         names = [item.name for item in flows]
         for twice in {item for item in names if names.count(item) > 1}:
-            raise DefinitionError(f"Pipeline({name!r}): two flows are called {twice!r}; give one another name with @flow(name=...)")
+            raise DefinitionError(
+                f"Pipeline({name!r}): two flows are called {twice!r}; give one another name with @flow(name=...)"
+            )
         self.name = name
         self._contents = _Contents(flows=tuple(flows), wire=wire)
 
@@ -72,7 +76,9 @@ class Registry:
             seen.add(pipeline.name)
             for item in pipeline.flows:
                 if id(item) in names:
-                    raise DefinitionError(f"flow {item.name!r} is in two pipelines ({names[id(item)]} and {pipeline.name}); it belongs to one")
+                    raise DefinitionError(
+                        f"flow {item.name!r} is in two pipelines ({names[id(item)]} and {pipeline.name}); it belongs to one"
+                    )
                 full = f"{pipeline.name}.{item.name}"
                 flows[full] = item
                 owners[full] = pipeline

@@ -45,7 +45,9 @@ class Retry:
 
     def __post_init__(self) -> None:
         if self.attempts is not None and self.attempts < 1:
-            raise DefinitionError(f"Retry(attempts={self.attempts}): at least 1 attempt is needed, or None for no limit")
+            raise DefinitionError(
+                f"Retry(attempts={self.attempts}): at least 1 attempt is needed, or None for no limit"
+            )
         if self.factor < 1:
             raise DefinitionError(f"Retry(factor={self.factor}): waits cannot shrink, use 1 or more")
         if not 0 <= self.jitter <= 1:

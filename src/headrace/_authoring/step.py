@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
-from headrace._authoring.context import current_flow, current_step
+from headrace._authoring.context import StepContext, current_flow, current_step
 from headrace._authoring.retry import NO_RETRY, Retry, Seconds, to_timedelta
 from headrace._base.codec import CallShape
 from headrace._ports.database import Transaction
@@ -42,9 +42,7 @@ class Step(Generic[P, R]):
         self.at_most_once = at_most_once
         self.mode: Mode = _mode(fn, cpu=cpu, transactional=transactional)
         _check(self)
-        self.shape = CallShape(
-            functools.partial(fn, None) if transactional else fn, where=f"step {self.name}"
-        )
+        self.shape = CallShape(functools.partial(fn, None) if transactional else fn, where=f"step {self.name}")
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         flow = current_flow.get()
@@ -57,7 +55,9 @@ class Step(Generic[P, R]):
                 f"Call {self.name}.fn(...) for the plain function, or call both steps from the flow"
             )
         if self.mode == "transaction":
-            raise DefinitionError(f"the transactional step {self.name!r} needs the store of an engine; in tests call {self.name}.fn(tx, ...)")
+            raise DefinitionError(
+                f"the transactional step {self.name!r} needs the store of an engine; in tests call {self.name}.fn(tx, ...)"
+            )
         return self._plainly(args, kwargs)
 
     async def _plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
@@ -72,10 +72,14 @@ class Step(Generic[P, R]):
     def __get__(self, instance: object, owner: type | None = None) -> Step[P, R]:
         if instance is None:
             return self
-        raise DefinitionError(f"step {self.name!r} is a method; steps are plain functions: pass what it needs as arguments or get it with use(...)")
+        raise DefinitionError(
+            f"step {self.name!r} is a method; steps are plain functions: pass what it needs as arguments or get it with use(...)"
+        )
 
 
-async def _in_flow(call: Callable[[Step[Any, Any], bytes], Awaitable[Any]], step: Step[Any, Any], arguments: bytes) -> Any:
+async def _in_flow(
+    call: Callable[[Step[Any, Any], bytes], Awaitable[Any]], step: Step[Any, Any], arguments: bytes
+) -> Any:
     return await call(step, arguments)
 
 
@@ -96,12 +100,18 @@ def _check(step: Step[Any, Any]) -> None:
         option = "cpu" if step.mode == "process" else "transactional"
         raise DefinitionError(f"{where}: @step({option}=True) needs a plain function; write 'def', not 'async def'")
     if step.mode == "process" and "<locals>" in fn.__qualname__:
-        raise DefinitionError(f"{where}: @step(cpu=True) runs in another process, which must be able to import it; move it to the top of a module")
+        raise DefinitionError(
+            f"{where}: @step(cpu=True) runs in another process, which must be able to import it; move it to the top of a module"
+        )
     if step.mode == "transaction":
         if not inspect.signature(fn).parameters:
-            raise DefinitionError(f"{where}: @step(transactional=True) gets the transaction first: def {step.name}(tx, ...)")
+            raise DefinitionError(
+                f"{where}: @step(transactional=True) gets the transaction first: def {step.name}(tx, ...)"
+            )
         if step.timeout is not None or step.at_most_once:
-            raise DefinitionError(f"{where}: a transactional step is exactly once and short by nature; leave out timeout and at_most_once")
+            raise DefinitionError(
+                f"{where}: a transactional step is exactly once and short by nature; leave out timeout and at_most_once"
+            )
     if step.at_most_once and step.retry.attempts != 1:
         raise DefinitionError(f"{where}: at_most_once=True and retries exclude each other; leave out retry")
 
@@ -133,7 +143,7 @@ class _StepDecorator:
         at_most_once: bool = False,
     ) -> _MakeStep: ...
 
-    def __call__(
+    def __call__(  # type: ignore[misc]  # the overloads with options give back a decorator
         self,
         fn: Callable[..., Any] | None = None,
         /,
@@ -197,7 +207,7 @@ class _MakeStep:
         raise NotImplementedError
 
 
-def _running(what: str) -> Any:
+def _running(what: str) -> StepContext:
     context = current_step.get()
     if context is None:
         raise DefinitionError(f"step.{what} was read outside a step; only the function of a running @step has one")

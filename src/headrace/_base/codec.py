@@ -193,7 +193,7 @@ def _tightened(annotation: object, where: str) -> TightenedSchema:
     try:
         return TightenedSchema(core_schema_of(annotation))
     except DefinitionError as error:
-        raise DefinitionError(f"{where}: {error}") from error.__cause__
+        raise DefinitionError(f"{where}: {error}") from None
 
 
 def _not_defined(where: str, error: NameError) -> DefinitionError:
@@ -227,6 +227,8 @@ _Difference = tuple[tuple[int | str, ...], str]
 
 def _difference(value: Any, back: Any, path: tuple[int | str, ...]) -> _Difference | None:
     """Where two values differ in type or content, and how."""
+    if value is back:
+        return None
     if type(value) is not type(back):
         return path, f"is a {name_of(type(value))} but is read as a {name_of(type(back))}"
     parts = _parts(value, back)
@@ -239,12 +241,16 @@ def _difference(value: Any, back: Any, path: tuple[int | str, ...]) -> _Differen
 
 
 def _same(value: Any, back: Any) -> bool:
-    if type(value).__eq__ is object.__eq__:
+    if not _has_equality(type(value)):
         return True
     try:
         return bool(value == back or value != value)
     except Exception:  # noqa: BLE001 - arrays and their like compare member by member
         return True
+
+
+def _has_equality(kind: Any) -> bool:
+    return kind.__eq__ is not object.__eq__
 
 
 def _parts(value: Any, back: Any) -> list[tuple[int | str, Any, Any]] | None:
@@ -258,7 +264,7 @@ def _parts(value: Any, back: Any) -> list[tuple[int | str, Any, Any]] | None:
         return [(str(key), item, back.get(key, _MISSING)) for key, item in value.items()]
     if isinstance(value, (list, tuple)) and len(value) == len(back):
         return [(index, one, other) for index, (one, other) in enumerate(zip(value, back, strict=True))]
-    if type(value).__eq__ is object.__eq__ and hasattr(value, "__dict__"):
+    if not _has_equality(type(value)) and hasattr(value, "__dict__"):
         return [(name, item, vars(back).get(name, _MISSING)) for name, item in vars(value).items()]
     return None
 
@@ -410,10 +416,11 @@ class CallShape:
         try:
             # One schema for all of them: two parameters may speak of the same definitions.
             return TightenedSchema(core_schema_of(TypedDict(self.where, fields)), call=True)  # type: ignore[operator]
-        except DefinitionError:
-            for name, annotation in annotations.items():
-                _tightened(annotation, f"argument {name!r} of {self._place()}")
-            raise
+        except DefinitionError as error:
+            refused = error
+        for name, annotation in annotations.items():
+            _tightened(annotation, f"argument {name!r} of {self._place()}")
+        raise refused
 
     def _return_annotation(self) -> object:
         return self._hints().get("return", Any)
@@ -453,9 +460,10 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any] | None:
 
 def _inside(path: Sequence[int | str]) -> str:
     # A member of a union is stored as a pair, of which the name comes first: `<Goal>`, 1 is the goal itself.
-    parts = [
-        str(part) for before, part in zip(("", *path), path, strict=False) if not (_is_member(before) and part == 1)
-    ]
+    pairs = zip(("", *path), path, strict=False)
+    parts = [str(part).strip("<>") for before, part in pairs if not (_is_member(before) and part == 1)]
+    if len(parts) > 20:
+        parts = [*parts[:10], "...", *parts[-5:]]
     return ", at " + ".".join(parts) if parts else ""
 
 

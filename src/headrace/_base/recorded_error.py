@@ -207,7 +207,9 @@ class _ValueWriter:
     def _as_text(self, value: Any) -> str:
         self.lossy = True
         if isinstance(value, str):
-            return _cut(str.__str__(value), max(_REPR_LIMIT, self._left))
+            text = _cut(str.__str__(value), max(_REPR_LIMIT, self._left))
+            self._left -= len(text)
+            return text
         try:
             text = repr(value)
         except Exception:  # noqa: BLE001 - it is the user's code
@@ -274,8 +276,8 @@ def _restore(recorded: _Recorded) -> BaseException:
         # Past the class's own __setattr__, here and below: a frozen dataclass may be an error, too.
         object.__setattr__(error, "__cause__", _restore(recorded["cause"]))
     if recorded.get("notes"):
-        error.__dict__["__notes__"] = list(recorded["notes"])
-    error.__dict__["recorded_traceback"] = recorded.get("traceback", "")
+        object.__setattr__(error, "__notes__", list(recorded["notes"]))
+    object.__setattr__(error, "recorded_traceback", recorded.get("traceback", ""))
     return error
 
 

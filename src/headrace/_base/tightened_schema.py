@@ -67,6 +67,7 @@ _CHOSEN_BRANCH: Final = {"json-or-python": "json_schema", "lax-or-strict": "stri
 _UNREADABLE: Final = {
     "callable": "a function cannot be stored; pass a name or an id and look it up in the step",
     "generator": "an iterator can be read only once; use list[...] or Sequence[...]",
+    "is-instance": "no JSON becomes an object of this class; annotate it with a dataclass, a model or plain values",
     "is-subclass": "a class cannot be stored; pass its name",
 }
 _MAPPINGS: Final = ("dict", "ordered-dict", "counter")
@@ -95,6 +96,7 @@ EXACT: Final[Mapping[str, type]] = {
     "datetime": datetime,
     "timedelta": timedelta,
 }
+_WRAPPED_HERE: Final = ("set", "frozenset", "typed-dict", "named-tuple")
 _KEYS: Final = frozenset(EXACT) - {"none"} | {"any"}
 _FAITHFUL_MODULES: Final = ("pydantic._internal", "ipaddress", "headrace._base")
 
@@ -136,6 +138,9 @@ class TightenedSchema:
     def _branch(self, schema: Mapping[str, Any], key: str) -> Node:
         # JSON is read strictly, always: the other branch would only blur which member of a union fits.
         inherited = {name: schema[name] for name in ("serialization", "ref") if name in schema}
+        expected = schema.get("python_schema", {})
+        if expected.get("type") == "is-instance" and inherited.get("serialization", {}).get("type") == "function-plain":
+            inherited["serialization"] = _checking(inherited["serialization"], expected["cls"])
         return self._node({**schema[key], **inherited})
 
     def _with_children(self, schema: Mapping[str, Any]) -> Node:
@@ -148,7 +153,7 @@ class TightenedSchema:
             node["items_schema"] = [self._node(i) for i in items] if isinstance(items, list) else self._node(items)
         for key in ("steps", "definitions"):
             if key in node:
-                node[key] = [self._node(step) for step in node[key]]
+                node[key] = [step if step["type"] == "is-instance" else self._node(step) for step in node[key]]
         if isinstance(node.get("choices"), dict):
             node["choices"] = {tag: self._node(choice) for tag, choice in node["choices"].items()}
         if (key := _FIELDS.get(node["type"], "")) in node:
@@ -189,6 +194,10 @@ class TightenedSchema:
             written = core_schema.wrap_serializer_function_ser_schema(_known_keys_writer(frozenset(node["fields"])))
             node["serialization"] = written
         node["config"] = {**node.get("config", {}), **CONFIG}
+        return node
+
+    def _tighten_named_tuple(self, node: Node) -> Node:
+        node["serialization"] = core_schema.wrap_serializer_function_ser_schema(_instance_writer(node["cls"]))
         return node
 
     def _tighten_set(self, node: Node) -> Node:
@@ -276,7 +285,7 @@ class TightenedSchema:
         if kind == "definition-ref" and node["schema_ref"] not in above:
             ref = node["schema_ref"]
             return self._json_kinds(self._definitions[ref], above | {ref})
-        if ("serialization" in node and kind not in ("set", "frozenset", "typed-dict")) or node.get("root_model"):
+        if ("serialization" in node and kind not in _WRAPPED_HERE) or node.get("root_model"):
             return None
         if kind in ("int", "float") and len(node.keys() - {"type", "metadata"}) > 0:
             return {"integer", "number"}
@@ -414,6 +423,37 @@ def _member_order(member: object) -> bytes:
     return to_json(member, inf_nan_mode="constants")
 
 
+def _checking(serialization: Mapping[str, Any], cls: type) -> Node:
+    """The same plain serialiser, asked only for what it is meant for: pydantic's own take anything."""
+    write = serialization["function"]
+
+    def write_instance(value: Any, *info: Any) -> Any:
+        if not isinstance(value, cls):
+            raise _unexpected(cls, value)
+        return write(value, *info)
+
+    def write_instance_with_info(value: Any, info: Any) -> Any:
+        return write_instance(value, info)
+
+    checked = write_instance_with_info if serialization.get("info_arg") else write_instance
+    if not _is_faithful(write):
+        checked.__module__ = str(getattr(write, "__module__", ""))
+    return {**serialization, "function": checked}
+
+
+def _instance_writer(cls: type) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    def write(value: Any, write_fields: Callable[[Any], Any]) -> Any:
+        if type(value) is not cls:
+            raise _unexpected(cls, value)
+        return write_fields(value)
+
+    return write
+
+
+def _unexpected(cls: type, value: object) -> PydanticSerializationUnexpectedValue:
+    return PydanticSerializationUnexpectedValue(f"a {name_of(cls)} is expected, not a {name_of(type(value))}")
+
+
 def _known_keys_writer(known: frozenset[str]) -> Callable[[Any, Callable[[Any], Any]], Any]:
     def write(value: Any, write_fields: Callable[[Any], Any]) -> Any:
         # Pydantic leaves out what the annotation does not know.
@@ -458,6 +498,8 @@ def _serializer_of(kind: type) -> SchemaSerializer:
     if serializer is None:
         try:
             schema = TightenedSchema(core_schema_of(kind)).schema
+            if schema["type"] == "any":
+                raise DefinitionError("nothing is known about it")
         except (DefinitionError, NameError) as error:
             raise ValueError(f"there is no way to write a {name_of(kind)} as JSON") from error
         serializer = _serializers[kind] = serializer_for(schema)

@@ -37,7 +37,23 @@ class Stop(StrEnum):
 
 
 class Attempt:
-    __slots__ = ("arguments", "command", "context", "ended", "future", "grace", "key", "left_behind", "number", "offered", "run", "started_at", "step", "stopping", "timeout")
+    __slots__ = (
+        "arguments",
+        "command",
+        "context",
+        "ended",
+        "future",
+        "grace",
+        "key",
+        "left_behind",
+        "number",
+        "offered",
+        "run",
+        "started_at",
+        "step",
+        "stopping",
+        "timeout",
+    )
 
     def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int) -> None:
         self.run = run
@@ -61,7 +77,7 @@ class AttemptContext:
     def __init__(self, attempts: Attempts, attempt: Attempt, previous: bytes | None) -> None:
         self._attempts = attempts
         self._attempt = attempt
-        self._previous = previous
+        self.previous = previous
         self.run_id = attempt.run.id
         self.key = attempt.key
         self.attempt = attempt.number
@@ -77,7 +93,7 @@ class AttemptContext:
         self._attempts.say(self._attempt, _PROGRESS.encode(value))
 
     def previous_progress(self) -> Any:
-        return None if self._previous is None else _PROGRESS.decode(self._previous)
+        return None if self.previous is None else _PROGRESS.decode(self.previous)
 
     def use(self, kind: type[T]) -> T:
         found: T = self._attempts.wiring(self._attempt.run.pipeline, kind)
@@ -115,7 +131,11 @@ class Attempts:
         self._late = late
         self._said = said
         self._loop = asyncio.get_running_loop()
-        self._slots: dict[Mode, _Slots] = {"loop": _Slots(slots), "thread": _Slots(threads), "process": _Slots(processes)}
+        self._slots: dict[Mode, _Slots] = {
+            "loop": _Slots(slots),
+            "thread": _Slots(threads),
+            "process": _Slots(processes),
+        }
         self._threads: ThreadPoolExecutor | None = None
         self._thread_count = threads
         self._workers: WorkerPool | None = None
@@ -177,7 +197,7 @@ class Attempts:
             run_id=attempt.run.id,
             key=attempt.key,
             attempt=attempt.number,
-            previous_progress=context._previous,
+            previous_progress=context.previous,
         )
         return await self._workers.run(work, on_progress=functools.partial(self._said, attempt))
 
@@ -191,7 +211,11 @@ class Attempts:
         if attempt.stopping is not None:
             self._ended(attempt, None, None)
         elif future.cancelled():
-            self._ended(attempt, None, RuntimeError("the step cancelled itself: it raised CancelledError, though nobody had asked it to stop"))
+            self._ended(
+                attempt,
+                None,
+                RuntimeError("the step cancelled itself: it raised CancelledError, though nobody had asked it to stop"),
+            )
         elif error is not None:
             self._ended(attempt, None, error)
         else:
@@ -278,7 +302,7 @@ class Attempts:
 
     async def sleep(self, duration: timedelta) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
-        entry = self._timers.add(self.clock.now() + to_micros(duration), lambda _: woken.done() or woken.set_result(None))
+        entry = self._timers.add(self.clock.now() + to_micros(duration), _set, woken)
         self.sleeping += 1
         try:
             await woken
@@ -291,3 +315,8 @@ class Attempts:
             self._loop.call_soon_threadsafe(self._said, attempt, progress)
         else:
             self._said(attempt, progress)
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from typing import Any, NamedTuple, Protocol
 
-from headrace._authoring.context import RunRef
 from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
-from headrace._base.codec import Shape
 from headrace._base.recorded_error import decode_error, encode_error
-from headrace._engine.journal import Journal
+from headrace._engine.journal import Also, Journal
 from headrace._engine.machine import Command
-from headrace._engine.resident import Resident
+from headrace._engine.resident import Child, Resident
 from headrace._engine.timers import Timers
 from headrace._ports.clock import Clock
-from headrace._ports.database import Transaction
+from headrace._ports.database import SqlValue, Transaction
 from headrace._runs.model import Begun, Kind, Message, NewRun, Outcome, RunState
 from headrace._runs.store import SQL, put_message
 from headrace.errors import (
     DefinitionError,
+    FlowNotFound,
     HeadraceError,
     RunAlreadyEnded,
     RunCancelled,
@@ -28,8 +28,6 @@ from headrace.errors import (
     RunNotFound,
     RunTimedOut,
 )
-
-_REF = Shape(RunRef, where="a reference to a run")
 
 
 class ChildEnd(NamedTuple):
@@ -48,6 +46,7 @@ class Keeper(Protocol):
     def adopt(self, begun: Begun, new: NewRun) -> None: ...
     def notify(self, pk: int, message: Message) -> None: ...
     def request_cancel(self, run_id: str) -> None: ...
+    def set_aside(self, run: Resident, state: RunState, reason: str) -> None: ...
     def end_of(self, pk: int) -> ChildEnd | None: ...
 
 
@@ -85,10 +84,12 @@ class Commands:
                 if not waiting:
                     del run.receives[command.name]
         elif command.kind is Kind.CHILD and command.ordinal in run.children:
-            self._keeper.request_cancel(run.children[command.ordinal])
+            self._cancel_child(run, command)
 
     def _record(self, run: Resident, command: Command, outcome: Outcome, value: bytes | None, **more: Any) -> None:
-        self._journal.record(run, command.ordinal, command.kind, command.name, command.arguments, outcome, value, **more)
+        self._journal.record(
+            run, command.ordinal, command.kind, command.name, command.arguments, outcome, value, **more
+        )
 
     def _refuse(self, run: Resident, command: Command, error: BaseException) -> None:
         self._record(run, command, Outcome.ERROR, encode_error(error))
@@ -110,11 +111,19 @@ class Commands:
             if len(returned) > run.lent[topic]:
                 value = returned[run.lent[topic]]
                 run.lent[topic] += 1
-                self._record(run, waiting.popleft(), Outcome.OK, value, attempt=0, then=lambda *_: self._repaid(run, topic))
+                self._record(
+                    run, waiting.popleft(), Outcome.OK, value, attempt=0, then=lambda *_: self._repaid(run, topic)
+                )
             elif run.inbox[topic]:
                 message = run.inbox[topic].popleft()
                 taken = {"pk": message.pk}
-                self._record(run, waiting.popleft(), Outcome.OK, message.value, also=lambda tx, taken=taken: tx.run(SQL.take_message, taken))
+                self._record(
+                    run,
+                    waiting.popleft(),
+                    Outcome.OK,
+                    message.value,
+                    also=lambda tx, taken=taken: tx.run(SQL.take_message, taken),
+                )
             else:
                 return
         run.receives.pop(topic, None)
@@ -143,14 +152,23 @@ class Commands:
     def _new_child(self, run: Resident, command: Command, *, parent: int | None) -> NewRun:
         flow, arguments = command.flow, command.arguments or b"{}"
         assert flow is not None
-        child_id = command.target or flow.run_id_for(arguments) or f"{flow.name}-{token(run.machine.child_token(command.ordinal))}"
+        child_id = (
+            command.target
+            or flow.run_id_for(arguments)
+            or f"{flow.name}-{token(run.machine.child_token(command.ordinal))}"
+        )
         if child_id == run.id and command.kind is Kind.CHILD:
-            raise DefinitionError(f"run {run.id!r} would wait for itself: its child flow {flow.name!r} has the same id; give the id template another text")
+            raise DefinitionError(
+                f"run {run.id!r} would wait for itself: its child flow {flow.name!r} has the same id; give the id template another text"
+            )
         return self._keeper.new_run(flow, check_id(child_id), arguments, parent=parent)
 
     def _start(self, run: Resident, command: Command) -> None:
         try:
             new = self._new_child(run, command, parent=run.pk)
+        except FlowNotFound as error:
+            self._keeper.set_aside(run, RunState.BLOCKED, str(error))
+            return
         except HeadraceError as error:
             self._refuse(run, command, error)
             return
@@ -166,13 +184,16 @@ class Commands:
 
     def _begin_child(self, run: Resident, command: Command) -> None:
         if command.mark is not None:
-            ref = _REF.decode(command.mark)
-            run.children[command.ordinal] = ref.id
+            # Whether it has ended meanwhile is looked up when all commands are begun.
+            run.children[command.ordinal] = _child_of(command.mark)
             if command.cancelling:
-                self._keeper.request_cancel(ref.id)
-            return  # whether it has ended is looked up when the run is live
+                self._cancel_child(run, command)
+            return
         try:
             new = self._new_child(run, command, parent=run.pk)
+        except FlowNotFound as error:
+            self._keeper.set_aside(run, RunState.BLOCKED, str(error))
+            return
         except HeadraceError as error:
             self._refuse(run, command, error)
             return
@@ -184,22 +205,40 @@ class Commands:
                 return
             if result.created:
                 self._keeper.adopt(result, new)
-            run.children[command.ordinal] = result.id
-            if command.cancelling and result.created:
-                self._keeper.request_cancel(result.id)
-            if not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
+            run.children[command.ordinal] = Child(result.id, result.created)
+            if command.cancelling:
+                self._cancel_child(run, command)
+            elif not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
                 self.child_ended(run, command.ordinal, end)
 
         self._journal.begin_child(run, command, new, begun)
+
+    def _cancel_child(self, run: Resident, command: Command) -> None:
+        """A child is asked to stop, and waited for; a run that was only joined is left alone."""
+        child = run.children[command.ordinal]
+        if child.own:
+            self._keeper.request_cancel(child.id)
+        else:
+            del run.children[command.ordinal]
+            self._record(run, command, Outcome.CANCELLED, None, also=_stop_waiting(run, command.ordinal))
 
     def child_ended(self, run: Resident, ordinal: int, end: ChildEnd) -> None:
         """A run that this one waits for is over."""
         command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
         if command is None or run.children.pop(ordinal, None) is None:
             return
-        over = {"waiter": run.pk, "command": ordinal}
         outcome, value = _as_row(end)
-        self._record(run, command, outcome, value, also=lambda tx: tx.run(SQL.stop_waiting, over))
+        self._record(run, command, outcome, value, also=_stop_waiting(run, ordinal))
+
+
+def _stop_waiting(run: Resident, ordinal: int) -> Also:
+    over: dict[str, SqlValue] = {"waiter": run.pk, "command": ordinal}
+    return lambda tx: tx.run(SQL.stop_waiting, over)
+
+
+def _child_of(mark: bytes) -> Child:
+    found = json.loads(mark)
+    return Child(found["id"], found["own"])
 
 
 def _as_row(end: ChildEnd) -> tuple[Outcome, bytes | None]:
@@ -229,4 +268,3 @@ def put_message_for(tx: Transaction, run_id: str, topic: str, value: bytes, at: 
         raise RunAlreadyEnded(run_id, found[2])
     pk = put_message(tx, found[0], topic, value, at)
     return found[0], Message(pk, topic, value, at)
-

@@ -17,7 +17,7 @@ from headrace._engine.resident import Resident
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
-from headrace._ports.database import Transaction
+from headrace._ports.database import SqlValue, Transaction
 from headrace._runs import model
 from headrace._runs.model import JournalRow, Kind, Outcome
 from headrace._runs.store import SQL, append
@@ -30,7 +30,19 @@ _SECONDS_BETWEEN_PROGRESS = 1.0
 class Execution:
     """One step call of one run, over all its attempts."""
 
-    __slots__ = ("attempt", "called_at", "command", "deaths", "in_transaction", "number", "progress", "progress_saved", "retry", "run", "step")
+    __slots__ = (
+        "attempt",
+        "called_at",
+        "command",
+        "deaths",
+        "in_transaction",
+        "number",
+        "progress",
+        "progress_saved",
+        "retry",
+        "run",
+        "step",
+    )
 
     def __init__(self, run: Resident, command: Command, step: Step[Any, Any], called_at: Instant) -> None:
         self.run = run
@@ -100,7 +112,9 @@ class Dispatcher:
             else:
                 self._offer(execution)
 
-        self._journal.record(run, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.MARK, b"1", then=marked)
+        self._journal.record(
+            run, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.MARK, b"1", then=marked
+        )
 
     def _when_due(self, execution: Execution, next_at: Instant | None) -> None:
         if execution.deaths >= DEATHS_BEFORE_QUARANTINE:
@@ -240,7 +254,7 @@ class Dispatcher:
 
     def _try_again(self, execution: Execution, attempt: Attempt, stored: bytes, next_at: Instant) -> None:
         run, command = execution.run, execution.command
-        parameters = {
+        parameters: dict[str, SqlValue] = {
             "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
             "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
         }  # fmt: skip
@@ -308,5 +322,10 @@ class Dispatcher:
         now = self._clock.monotonic()
         if now - execution.progress_saved >= _SECONDS_BETWEEN_PROGRESS:
             execution.progress_saved = now
-            parameters = {"run": run.pk, "command": attempt.command.ordinal, "value": progress, "at": self._clock.now()}
+            parameters: dict[str, SqlValue] = {
+                "run": run.pk,
+                "command": attempt.command.ordinal,
+                "value": progress,
+                "at": self._clock.now(),
+            }
             self._journal.submit(lambda tx: tx.run(SQL.save_progress, parameters), lambda _result, _error: None)

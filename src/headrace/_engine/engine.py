@@ -21,7 +21,7 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
 from headrace._base import faultpoints, log
-from headrace._base.clock import to_micros
+from headrace._base.clock import SystemClock, to_micros
 from headrace._engine.attempts import Attempts
 from headrace._engine.commands import ChildEnd, Commands, put_message_for
 from headrace._engine.dispatch import Dispatcher
@@ -31,7 +31,7 @@ from headrace._engine.resident import Resident, Shown
 from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, Reader, Transaction
+from headrace._ports.database import Database, Reader, SqlValue, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Kind, Message, NewRun, Outcome, RunRecord, RunState
 from headrace._runs.store import (
     SQL,
@@ -48,6 +48,7 @@ from headrace._runs.store import (
     runs_in_state,
 )
 from headrace.errors import (
+    Conflict,
     EngineUnavailable,
     FlowNotFound,
     NotDeterministic,
@@ -111,9 +112,13 @@ class EmbeddedEngine:
             clock=clock, timers=self._timers, wiring=self._use, ended=self._attempt_ended, late=self._attempt_late, said=self._attempt_said,
             slots=self.limits.loop_steps, threads=self.limits.thread_steps, processes=self.limits.process_steps,
         )  # fmt: skip
-        self._dispatcher = Dispatcher(keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts)
-        self._commands = Commands(keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock)
-        self._watchdog = Watchdog(self._never_yields)
+        self._dispatcher = Dispatcher(
+            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts
+        )
+        self._commands = Commands(
+            keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock
+        )
+        self._watchdog = Watchdog(self._never_yields, SystemClock())
 
     # Life
 
@@ -124,7 +129,7 @@ class EmbeddedEngine:
         self._watchdog.start()
         self._timers.open()
         for state in (RunState.RUNNING, RunState.CANCELLING, RunState.QUEUED, RunState.BLOCKED):
-            for pk in self.database.read(lambda reader, state=state: list(runs_in_state(reader, state))):  # type: ignore[misc]
+            for pk in self._in_state(state):
                 self._admit.setdefault(pk)
         self._schedule_pump()
 
@@ -157,7 +162,9 @@ class EmbeddedEngine:
         for futures in self._waiting.values():
             for future in futures:
                 if not future.done():
-                    future.set_exception(self.failure or EngineUnavailable("the engine has stopped; the run goes on at the next start"))
+                    future.set_exception(
+                        self.failure or EngineUnavailable("the engine has stopped; the run goes on at the next start")
+                    )
         self._waiting.clear()
 
     def fail(self, error: BaseException) -> None:
@@ -173,7 +180,9 @@ class EmbeddedEngine:
 
     def _check_open(self) -> None:
         if self._state != "open":
-            raise EngineUnavailable(f"the engine is {self._state}" + (f": {self.failure}" if self.failure else "")) from self.failure
+            raise EngineUnavailable(
+                f"the engine is {self._state}" + (f": {self.failure}" if self.failure else "")
+            ) from self.failure
 
     @property
     def is_quiet(self) -> bool:
@@ -194,12 +203,25 @@ class EmbeddedEngine:
         self._check_open()
         full = self.registry.find(flow)
         definition = self.registry.flows[full]
-        chosen = run_id or definition.run_id_for(arguments) or f"{definition.name}-{token(self._chance.getrandbits(64))}"
+        chosen = (
+            run_id or definition.run_id_for(arguments) or f"{definition.name}-{token(self._chance.getrandbits(64))}"
+        )
         new = self.new_run(definition, check_id(chosen), arguments, parent=None)
-        begun = await self.database.write(lambda tx: begin(tx, new, policy))
-        if begun.created:
-            self.adopt(begun, new)
-        return RunRef(begun.id, begun.number)
+        answer: asyncio.Future[RunRef] = self._loop.create_future()
+
+        def done(begun: Begun | None, error: BaseException | None) -> None:
+            # Here and not after the wait: what was committed behind this start may already speak of the run.
+            if begun is not None and begun.created:
+                self.adopt(begun, new)
+            if answer.done():
+                return
+            if begun is None:
+                answer.set_exception(error or EngineUnavailable("the store gave no answer"))
+            else:
+                answer.set_result(RunRef(begun.id, begun.number))
+
+        self.database.submit(lambda tx: begin(tx, new, policy), done)
+        return await answer
 
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
         self._check_open()
@@ -221,24 +243,20 @@ class EmbeddedEngine:
     async def retry(self, run_id: str) -> RunRef:
         """Let a blocked or quarantined run go on, or start a failed one again with the same input."""
         self._check_open()
-        record = self.database.read(lambda reader: run_by_id(reader, run_id))
-        if record is None:
-            raise RunNotFound(run_id)
+        record = self._record(run_id)
         if record.state in SET_ASIDE:
             await self.database.write(lambda tx: _release(tx, record.pk, self.clock.now()))
             self._discard(record.pk)
             self.activate(record.pk)
             return RunRef(record.id, record.number)
         if record.state.is_open or record.state is RunState.COMPLETED:
-            raise RunAlreadyEnded(run_id, record.state) if not record.state.is_open else EngineUnavailable(f"run {run_id!r} is {record.state}; there is nothing to try again")
+            raise Conflict(f"run {run_id!r} is {record.state}; there is nothing to try again")
         return await self.start(record.flow, record.input, run_id=record.id)
 
     async def wait(self, run_id: str, number: int | None = None) -> RunRecord:
         """Wait for the end of a run and return its record; a run that continues as a new one is followed."""
         while True:
-            record = self.database.read(lambda reader: run_by_id(reader, run_id, number))
-            if record is None:
-                raise RunNotFound(run_id)
+            record = self._record(run_id, number)
             if record.continued_as is not None:
                 number = record.continued_as
                 continue
@@ -249,6 +267,12 @@ class EmbeddedEngine:
             self._waiting[record.pk].append(ended)
             await ended
             number = record.number
+
+    def _record(self, run_id: str, number: int | None = None) -> RunRecord:
+        record = self.database.read(lambda reader: run_by_id(reader, run_id, number))
+        if record is None:
+            raise RunNotFound(run_id)
+        return record
 
     def stack(self, run_id: str) -> list[str]:
         """Where the code of a run waits; empty if it is not in memory."""
@@ -299,14 +323,18 @@ class EmbeddedEngine:
             return
         if record.started_at is None:
             at = self.clock.now()
-            self._journal.submit(lambda tx: tx.run(SQL.set_going, {"pk": pk, "at": at}), lambda _result, _error: self.activate(pk))
+            self._journal.submit(
+                lambda tx: tx.run(SQL.set_going, {"pk": pk, "at": at}), lambda _result, _error: self.activate(pk)
+            )
             return
         self._take_up(record)
 
     def _take_up(self, record: RunRecord, *, fresh: bool = False) -> None:
         flow = self.registry.flows.get(record.flow)
         if flow is None:
-            self._show(record.pk, Shown(RunState.BLOCKED, str(FlowNotFound(record.flow, tuple(self.registry.flows))), None, ""))
+            self._show(
+                record.pk, Shown(RunState.BLOCKED, str(FlowNotFound(record.flow, tuple(self.registry.flows))), None, "")
+            )
             return
         rows = [] if fresh else self.database.read(lambda reader: journal_of(reader, record.pk))
         machine = RunMachine(
@@ -398,9 +426,16 @@ class EmbeddedEngine:
 
     def _warn_of_changes(self, run: Resident) -> None:
         for command, recorded in run.machine.changed_arguments:
-            detail = f"{command} at command {command.ordinal}: recorded {_short(recorded)}, now {_short(command.arguments)}"
+            detail = (
+                f"{command} at command {command.ordinal}: recorded {_short(recorded)}, now {_short(command.arguments)}"
+            )
             if self._strict:
-                raise ReplayDiverged(run.id, command.ordinal, f"{command} with {_short(recorded)}", f"{command} with {_short(command.arguments)}")
+                raise ReplayDiverged(
+                    run.id,
+                    command.ordinal,
+                    f"{command} with {_short(recorded)}",
+                    f"{command} with {_short(command.arguments)}",
+                )
             self.incident(run, "replay.arguments_changed", detail)
         run.machine.changed_arguments.clear()
 
@@ -425,7 +460,9 @@ class EmbeddedEngine:
 
     def _begin(self, run: Resident, command: Command) -> None:
         if command.cancelling and command.mark is None:  # given up before it was begun
-            self._journal.record(run, command.ordinal, command.kind, command.name, command.arguments, Outcome.CANCELLED, None)
+            self._journal.record(
+                run, command.ordinal, command.kind, command.name, command.arguments, Outcome.CANCELLED, None
+            )
         elif command.kind is Kind.STEP:
             self._dispatcher.begin(run, command)
         else:
@@ -442,7 +479,9 @@ class EmbeddedEngine:
             run.deadline = self._timers.add(run.deadline_at, self._deadline, run)
         for command in machine.open_commands():
             if command.cancelling and command.kind is Kind.STEP:
-                self._journal.record(run, command.ordinal, command.kind, command.name, command.arguments, Outcome.CANCELLED, None)
+                self._journal.record(
+                    run, command.ordinal, command.kind, command.name, command.arguments, Outcome.CANCELLED, None
+                )
             else:
                 self._begin(run, command)
         if not run.fresh:
@@ -479,11 +518,20 @@ class EmbeddedEngine:
             reason = f"its journal has {run.seq} rows; use continue_as_new in the flow, or raise the limit and run: headrace runs retry {run.id}"
             self.set_aside(run, RunState.BLOCKED, reason)
         elif run.seq == self.limits.history_warning:
-            self.incident(run, "run.history_large", f"{run.seq} rows; a flow that goes on for ever should use continue_as_new")
+            self.incident(
+                run, "run.history_large", f"{run.seq} rows; a flow that goes on for ever should use continue_as_new"
+            )
 
     def _show(self, pk: int, shown: Shown, run: Resident | None = None) -> None:
         at = self.clock.now()
-        parameters = {"pk": pk, "state": shown.state.value, "reason": shown.reason[:1000], "next_at": shown.next_at, "location": shown.location, "at": at}
+        parameters = {
+            "pk": pk,
+            "state": shown.state.value,
+            "reason": shown.reason[:1000],
+            "next_at": shown.next_at,
+            "location": shown.location,
+            "at": at,
+        }
         if run is not None:
             run.shown = shown
             run.writing += 1
@@ -556,6 +604,7 @@ class EmbeddedEngine:
             if error is not None:
                 self.fail(error)
             else:
+                log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
                 self._over(run.pk, waiters or [], ChildEnd(run.id, ended.state, ended.result, ended.error))
 
         self._journal.submit(operation, done)
@@ -570,7 +619,8 @@ class EmbeddedEngine:
                 self.fail(error or EngineUnavailable("a run could not be continued"))
                 return
             self._wake_waiters(run.pk)
-            self.adopt(begun, new)
+            # Not as a fresh one: it has inherited messages.
+            self.activate(begun.pk)
 
         self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1), done)
 
@@ -593,7 +643,9 @@ class EmbeddedEngine:
 
     def _replaced(self, pk: int) -> None:
         ended = self.end_of(pk)
-        waiters = self.database.read(lambda reader: [(row[0], row[1]) for row in reader.all(SQL.waiters_of, {"run": pk})])
+        waiters = self.database.read(
+            lambda reader: [(row[0], row[1]) for row in reader.all(SQL.waiters_of, {"run": pk})]
+        )
         if ended is not None:
             self._over(pk, waiters, ended)
 
@@ -649,7 +701,12 @@ class EmbeddedEngine:
     # Small services for the parts
 
     def incident(self, run: Resident | None, name: str, detail: str) -> None:
-        parameters = {"at": self.clock.now(), "run": None if run is None else run.pk, "name": name, "detail": detail}
+        parameters: dict[str, SqlValue] = {
+            "at": self.clock.now(),
+            "run": None if run is None else run.pk,
+            "name": name,
+            "detail": detail,
+        }
         log.warning(name, run_id=None if run is None else run.id, detail=detail)
         if self._state == "open":
             self._journal.submit(lambda tx: tx.run(SQL.add_incident, parameters), lambda _result, _error: None)
@@ -658,9 +715,22 @@ class EmbeddedEngine:
         """In the watchdog's thread: if this process is killed now, the next one leaves the run alone."""
         reason = f"its code did not yield for many seconds, so it stopped everything else; mend it, then: headrace runs retry {run.id}\n{stack}"
         at = self.clock.now()
-        parameters = {"pk": run.pk, "state": RunState.QUARANTINED.value, "reason": reason, "next_at": None, "location": "", "at": at}
+        parameters = {
+            "pk": run.pk,
+            "state": RunState.QUARANTINED.value,
+            "reason": reason,
+            "next_at": None,
+            "location": "",
+            "at": at,
+        }
         self.database.submit_from_thread(lambda tx: tx.run(SQL.set_state, parameters))
-        log.error("flow.never_yields", run_id=run.id, flow=run.flow, stack=stack, hint="kill this process; the next one sets the run aside")
+        log.error(
+            "flow.never_yields",
+            run_id=run.id,
+            flow=run.flow,
+            stack=stack,
+            hint="kill this process; the next one sets the run aside",
+        )
 
     def _yielded_after_all(self, run: Resident) -> None:
         if not run.gone:
@@ -668,6 +738,9 @@ class EmbeddedEngine:
 
     def _use(self, pipeline: str, kind: type[Any]) -> Any:
         return pick(self._wired.get(pipeline, ()), kind, pipeline)
+
+    def _in_state(self, state: RunState) -> list[int]:
+        return self.database.read(lambda reader: list(runs_in_state(reader, state)))
 
     def _due_runs(self, until: int, after: tuple[int, int], count: int) -> list[tuple[int, int]]:
         return self.database.read(lambda reader: due_runs(reader, until=until, after=after, count=count))
@@ -720,4 +793,3 @@ def _fresh_record(begun: Begun, new: NewRun) -> RunRecord:
 
 def _short(arguments: bytes | None) -> str:
     return (arguments or b"nothing").decode(errors="replace")[:200]
-

@@ -33,7 +33,15 @@ class Entry:
 
     __slots__ = ("also", "going", "journal", "ready", "row", "run", "then")
 
-    def __init__(self, journal: Journal, run: Resident, row: JournalRow, ready: tuple[Any, ...], also: Also | None, then: Then | None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        run: Resident,
+        row: JournalRow,
+        ready: tuple[Any, ...],
+        also: Also | None,
+        then: Then | None,
+    ) -> None:
         self.journal = journal
         self.run = run
         self.row = row
@@ -76,7 +84,14 @@ class FoundEntry(Entry):
 
     __slots__ = ("find",)
 
-    def __init__(self, journal: Journal, run: Resident, row: JournalRow, find: Callable[[Transaction, JournalRow], tuple[Any, JournalRow]], then: Then) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        run: Resident,
+        row: JournalRow,
+        find: Callable[[Transaction, JournalRow], tuple[Any, JournalRow]],
+        then: Then,
+    ) -> None:
         super().__init__(journal, run, row, (), None, then)
         self.find = find
 
@@ -93,12 +108,19 @@ class FoundEntry(Entry):
         super().done(result, error)
 
 
-def _reference(begun: Begun) -> bytes:
-    return json.dumps({"id": begun.id, "number": begun.number}).encode()
+def _reference(begun: Begun, **more: bool) -> bytes:
+    return json.dumps({"id": begun.id, "number": begun.number, **more}).encode()
 
 
 class Journal:
-    def __init__(self, database: Database, clock: Clock, *, wake: Callable[[Resident], None], fail: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        wake: Callable[[Resident], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
         self._database = database
         self._clock = clock
         self.wake = wake
@@ -169,7 +191,18 @@ class Journal:
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1
-        row = JournalRow(run.seq, command, kind, name, arguments, outcome, value, attempt, at if started_at is None else started_at, at)
+        row = JournalRow(
+            run.seq,
+            command,
+            kind,
+            name,
+            arguments,
+            outcome,
+            value,
+            attempt,
+            at if started_at is None else started_at,
+            at,
+        )
         entry = Entry(self, run, row, ready, also, then)
         self.submit(entry, entry.done)
 
@@ -179,7 +212,7 @@ class Journal:
         def operation(tx: Transaction, row: JournalRow) -> tuple[Begun, JournalRow]:
             begun = begin(tx, new, "join")
             tx.run(SQL.await_run, {"run": begun.pk, "waiter": run.pk, "command": command.ordinal})
-            return begun, row._replace(outcome=Outcome.MARK, value=_reference(begun))
+            return begun, row._replace(outcome=Outcome.MARK, value=_reference(begun, own=begun.created))
 
         self._record_found(run, command, operation, then)
 
@@ -192,12 +225,20 @@ class Journal:
 
         self._record_found(run, command, operation, then)
 
-    def _record_found(self, run: Resident, command: Command, operation: Callable[[Transaction, JournalRow], tuple[Begun, JournalRow]], then: Then) -> None:
+    def _record_found(
+        self,
+        run: Resident,
+        command: Command,
+        operation: Callable[[Transaction, JournalRow], tuple[Begun, JournalRow]],
+        then: Then,
+    ) -> None:
         """Record a row whose content is only known inside the transaction."""
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1
-        row = JournalRow(run.seq, command.ordinal, command.kind, command.name, command.arguments, Outcome.OK, None, 1, at, at)
+        row = JournalRow(
+            run.seq, command.ordinal, command.kind, command.name, command.arguments, Outcome.OK, None, 1, at, at
+        )
         entry = FoundEntry(self, run, row, operation, then)
         self.submit(entry, entry.done)
 

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command, Replay, RunMachine
 from headrace._engine.timers import Entry
 from headrace._runs.model import Attempt, JournalRow, Message, RunRecord, RunState
 
-if TYPE_CHECKING:
-    from headrace._engine.dispatch import Execution
+
+class Child(NamedTuple):
+    """A run that a flow waits for; only its own one is cancelled with it."""
+
+    id: str
+    own: bool
+
+
+class StepCall(Protocol):
+    """What a run shows of a step call that has not been answered."""
+
+    command: Command
+    number: int
+    retry: Entry | None
+
+    @property
+    def is_active(self) -> bool: ...
 
 
 class Shown(NamedTuple):
@@ -24,39 +39,6 @@ class Shown(NamedTuple):
 
 
 class Resident:
-    __slots__ = (
-        "arrived",
-        "attempts",
-        "cancel_sent",
-        "cancel_wanted",
-        "children",
-        "deadline",
-        "deadline_at",
-        "executions",
-        "fresh",
-        "flow",
-        "gone",
-        "id",
-        "inbox",
-        "last_at",
-        "last_message",
-        "lent",
-        "machine",
-        "number",
-        "parent",
-        "pipeline",
-        "pk",
-        "progress",
-        "queued",
-        "receives",
-        "replay",
-        "seed",
-        "seq",
-        "shown",
-        "timers",
-        "writing",
-    )
-
     def __init__(self, record: RunRecord, machine: RunMachine, pipeline: str) -> None:
         self.pk = record.pk
         self.id = record.id
@@ -78,12 +60,12 @@ class Resident:
         self.cancel_sent = False
         self.cancel_wanted = False
         self.fresh = False
-        self.executions: dict[int, Execution] = {}
+        self.executions: dict[int, Any] = {}
         self.attempts: dict[int, list[Attempt]] = {}
         self.progress: dict[int, bytes] = {}
         self.timers: dict[int, Entry] = {}
         self.deadline: Entry | None = None
-        self.children: dict[int, str] = {}
+        self.children: dict[int, Child] = {}
         self.receives: dict[str, deque[Command]] = {}
         self.inbox: defaultdict[str, deque[Message]] = defaultdict(deque)
         self.lent: defaultdict[str, int] = defaultdict(int)
@@ -100,7 +82,9 @@ class Resident:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way that will come back by itself."""
-        return bool(self.writing or self.arrived or self.queued or any(item.is_active for item in self.executions.values()))
+        return bool(
+            self.writing or self.arrived or self.queued or any(item.is_active for item in self.executions.values())
+        )
 
     def waiting_for(self) -> Shown:
         """Why this run is not going on, and until when."""
@@ -112,11 +96,10 @@ class Resident:
         ]
         reasons = [min(due)[1]] if due else []
         reasons += [f"message {topic!r}" for topic, waiting in self.receives.items() if waiting]
-        reasons += [f"run {name!r}" for name in list(self.children.values())[:3]]
+        reasons += [f"run {child.id!r}" for child in list(self.children.values())[:3]]
         next_at = min((item[0] for item in due), default=None)
         if self.deadline_at is not None and not self.machine.is_stopping:
             next_at = min(next_at, self.deadline_at) if next_at is not None else self.deadline_at
         state = RunState.CANCELLING if self.machine.is_stopping else RunState.WAITING
         reason = ", ".join(reasons) or "something inside the flow that nothing outside can bring about"
         return Shown(state, reason, next_at, self.machine.location())
-

@@ -29,7 +29,13 @@ class Entry:
 
 
 class Timers:
-    def __init__(self, clock: Clock, *, due_runs: Callable[[Instant, tuple[Instant, int], int], list[tuple[int, Instant]]], wake: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        due_runs: Callable[[Instant, tuple[Instant, int], int], list[tuple[int, Instant]]],
+        wake: Callable[[int], None],
+    ) -> None:
         self._clock = clock
         self._due_runs = due_runs
         self._wake = wake

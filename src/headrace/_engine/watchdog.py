@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 
 from headrace._base import log
 from headrace._engine.resident import Resident
+from headrace._ports.clock import Clock
 
 _LOOK_EVERY = 1.0
 _SECONDS_BEFORE_WARNING = 2.0
@@ -19,8 +19,11 @@ _SECONDS_BEFORE_REPORT = 10.0
 class Watchdog:
     """``report(run, stack)`` is called in the watchdog's thread, once for a slice that does not end."""
 
-    def __init__(self, report: Callable[[Resident, str], None], *, patience: float = _SECONDS_BEFORE_REPORT) -> None:
+    def __init__(
+        self, report: Callable[[Resident, str], None], clock: Clock, *, patience: float = _SECONDS_BEFORE_REPORT
+    ) -> None:
         self._report = report
+        self._clock = clock
         self._patience = patience
         self._run: Resident | None = None
         self._since = 0.0
@@ -39,7 +42,7 @@ class Watchdog:
         self._stopped.set()
 
     def enter(self, run: Resident) -> None:
-        self._since = time.monotonic()
+        self._since = self._clock.monotonic()
         self._run = run
 
     def leave(self) -> Resident | None:
@@ -52,12 +55,14 @@ class Watchdog:
 
     def _watch(self) -> None:
         while not self._stopped.wait(min(_LOOK_EVERY, self._patience / 2)):
-            run, taken = self._run, time.monotonic() - self._since
+            run, taken = self._run, self._clock.monotonic() - self._since
             if run is None or taken < min(_SECONDS_BEFORE_WARNING, self._patience):
                 continue
             if not self._warned:
                 self._warned = True
-                log.warning("flow.holds_the_loop", run_id=run.id, flow=run.flow, seconds=round(taken, 1), stack=self._stack())
+                log.warning(
+                    "flow.holds_the_loop", run_id=run.id, flow=run.flow, seconds=round(taken, 1), stack=self._stack()
+                )
             if not self._reported and taken >= self._patience:
                 self._reported = True
                 self._report(run, self._stack())

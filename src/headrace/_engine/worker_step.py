@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from multiprocessing import process, spawn
+from multiprocessing import process
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -37,7 +38,9 @@ class Owner(Protocol):
 class WorkerStepContext:
     """What a step in a worker process may know about itself."""
 
-    def __init__(self, owner: Owner, *, step_name: str, run_id: str, key: str, attempt: int, previous_progress: bytes | None) -> None:
+    def __init__(
+        self, owner: Owner, *, step_name: str, run_id: str, key: str, attempt: int, previous_progress: bytes | None
+    ) -> None:
         self._owner = owner
         self._step_name = step_name
         self._previous_progress = previous_progress
@@ -89,7 +92,9 @@ def perform(
     previous_progress: bytes | None,
 ) -> tuple[Frame, bytes]:
     """Run a step to its end; whatever it raises is an answer."""
-    context = WorkerStepContext(owner, step_name=step_name, run_id=run_id, key=key, attempt=attempt, previous_progress=previous_progress)
+    context = WorkerStepContext(
+        owner, step_name=step_name, run_id=run_id, key=key, attempt=attempt, previous_progress=previous_progress
+    )
     try:
         step = find_step(_import(module, main_name=main_name, main_path=main_path), qualname, step_name)
         token = current_step.set(context)
@@ -104,13 +109,7 @@ def perform(
 
 def _import(module: str, *, main_name: str | None, main_path: str | None) -> ModuleType:
     with _importing():
-        if module != "__main__":
-            return importlib.import_module(module)
-        if main_name is not None:
-            return importlib.import_module(main_name)
-        if main_path is None:
-            raise DefinitionError("a cpu step typed into an interactive session cannot be imported by another process; write it into a module")
-        return _import_script(main_path)
+        return _import_main(main_name, main_path) if module == "__main__" else importlib.import_module(module)
 
 
 @contextmanager
@@ -123,24 +122,34 @@ def _importing() -> Iterator[None]:
         del process.current_process()._inheriting  # type: ignore[attr-defined]  # see above
 
 
-def _import_script(path: str) -> ModuleType:
-    spawn.import_main_path(path)
-    script = sys.modules["__main__"]
-    for value in vars(script).values():
-        # Recorded errors name their class, and the owner knows the script's classes by this name.
+@functools.cache
+def _import_main(name: str | None, path: str | None) -> ModuleType:
+    """The owner's main program under the name that multiprocessing gives it, so that its start under ``if __name__ == "__main__"`` is left out."""
+    if name is not None:
+        content = runpy.run_module(name, run_name="__mp_main__", alter_sys=True)
+    elif path is not None:
+        content = runpy.run_path(path, run_name="__mp_main__")
+    else:
+        raise DefinitionError(
+            "a cpu step typed into an interactive session cannot be imported by another process; write it into a module"
+        )
+    main = sys.modules["__main__"] = sys.modules["__mp_main__"] = ModuleType("__mp_main__")
+    vars(main).update(content)
+    for value in content.values():
+        # Recorded errors name their class, and the owner knows the program's classes by this name.
         if isinstance(value, type) and value.__module__ == "__mp_main__":
             value.__module__ = "__main__"
-    return script
+    return main
 
 
 def find_step(module: ModuleType, qualname: str, name: str) -> Step[Any, Any]:
-    """The step at ``qualname``, else the one in the module that was made of the function of that name."""
+    """The step at ``qualname``, else one of the module that was made of the function of that name: ``small = step(cpu=True)(shrink)``."""
     found: Any = module
     for part in qualname.split("."):
         found = getattr(found, part, None)
-    if isinstance(found, Step) and found.name == name:
-        return found
-    for other in vars(module).values():
-        if isinstance(other, Step) and other.name == name and other.fn.__qualname__ == qualname:
-            return other
-    raise DefinitionError(f"a worker process found no step {name!r} made of {qualname} in {module.__name__}; define cpu steps at the top of a module")
+    for candidate in (found, *vars(module).values()):
+        if isinstance(candidate, Step) and candidate.name == name and candidate.fn.__qualname__ == qualname:
+            return candidate
+    raise DefinitionError(
+        f"a worker process found no step {name!r} made of {qualname} in {module.__name__}; define cpu steps at the top of a module"
+    )

@@ -136,7 +136,13 @@ class WorkerPool:
             raise EngineUnavailable("the worker processes are stopping; the step was ended")
         if call.not_started is not None:
             raise EngineUnavailable(f"no worker process can be started: {call.not_started}") from call.not_started
-        log.warning("worker.died", step=call.work.step_name, run_id=call.work.run_id, attempt=call.work.attempt, exit_code=call.exit_code)
+        log.warning(
+            "worker.died",
+            step=call.work.step_name,
+            run_id=call.work.run_id,
+            attempt=call.work.attempt,
+            exit_code=call.exit_code,
+        )
         raise WorkerDied(call.work.step_name, call.exit_code)
 
 
@@ -196,7 +202,9 @@ class _Worker:
         self._burial = threading.Lock()
         self._pid: int | None = None
         self._is_doomed = False
-        self._talker = threading.Thread(target=self._talk, args=[_preparation()], name="headrace-worker-talker", daemon=True)
+        self._talker = threading.Thread(
+            target=self._talk, args=[_preparation()], name="headrace-worker-talker", daemon=True
+        )
         self._keeper = threading.Thread(target=self._keep, name="headrace-worker-keeper", daemon=True)
         self._talker.start()
         self._keeper.start()
@@ -281,19 +289,20 @@ class _Worker:
         exit_code: int | None = None
         not_started: OSError | None = None
         try:
-            started = self._start()
+            exit_code = self._wait(self._start())
         except OSError as error:
             not_started = error
-        else:
-            exit_code = self._wait(started)
         finally:
             self._far_end.close()
+            self._dismiss_talker()
+            self._tell(self._has_ended, exit_code, not_started)
+
+    def _dismiss_talker(self) -> None:
         self._inbox.put(None)
         # What the process said before it died is still read; then the talker sees the end.
         self._channel.shutdown(socket.SHUT_RDWR)
         self._talker.join()
         self._channel.close()
-        self._tell(self._has_ended, exit_code, not_started)
 
     def _start(self) -> subprocess.Popen[bytes]:
         far_end = self._far_end.fileno()
@@ -307,9 +316,9 @@ class _Worker:
                 start_new_session=True,
             )
             self._pid = started.pid
-            if self._is_doomed:
-                os.killpg(started.pid, signal.SIGKILL)
         self._far_end.close()
+        if self._is_doomed:
+            self._signal(signal.SIGKILL)
         return started
 
     def _wait(self, started: subprocess.Popen[bytes]) -> int:
@@ -335,14 +344,19 @@ class _Worker:
     # The talker's thread
 
     def _talk(self, preparation: bytes) -> None:
+        is_in_order = False
         try:
             send(self._channel, Frame.PREPARE, preparation)
             while (call := self._inbox.get()) is not None:
                 self._hand_over(call.work)
                 self._listen(call)
             self._channel.shutdown(socket.SHUT_WR)
+            is_in_order = True
         except (EOFError, OSError):
             pass  # the process has ended; the keeper knows how
+        finally:
+            if not is_in_order:
+                self.kill()
 
     def _hand_over(self, work: Work) -> None:
         send(self._channel, Frame.WORK, _description(work))

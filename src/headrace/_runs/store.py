@@ -33,7 +33,9 @@ def fetch(reader: Reader, stored: bytes | None) -> bytes | None:
         return stored
     row = reader.one(SQL.payload, {"hash": stored[1:]})
     if row is None:
-        raise StoreCorrupt(f"a value that was put aside is gone: {stored[1:].hex()}; run `headrace check`, then restore a backup")
+        raise StoreCorrupt(
+            f"a value that was put aside is gone: {stored[1:].hex()}; run `headrace check`, then restore a backup"
+        )
     value: bytes = row[0]
     return value
 
@@ -104,7 +106,15 @@ def end(
     """Record the outcome of a run; those who wait for it are made due. Returns (waiter, command) pairs."""
     changed = tx.run(
         SQL.end_run,
-        {"pk": pk, "state": state.value, "reason": reason, "at": at, "result": put_aside(tx, result), "error": put_aside(tx, error), "continued_as": continued_as},
+        {
+            "pk": pk,
+            "state": state.value,
+            "reason": reason,
+            "at": at,
+            "result": put_aside(tx, result),
+            "error": put_aside(tx, error),
+            "continued_as": continued_as,
+        },
     )
     if not changed:
         return []
@@ -151,7 +161,12 @@ def list_runs(
     before: int | None = None,
     count: int = 100,
 ) -> list[RunRecord]:
-    parameters: dict[str, SqlValue] = {"flow": flow, "search": search, "before": before if before is not None else 2**62, "count": count}
+    parameters: dict[str, SqlValue] = {
+        "flow": flow,
+        "search": search,
+        "before": before if before is not None else 2**62,
+        "count": count,
+    }
     if only_open and state is None:
         rows = reader.all(SQL.list_open_runs, parameters)
     else:
@@ -188,7 +203,9 @@ def journal_of(reader: Reader, run: int) -> list[JournalRow]:
 
 def _journal_row(reader: Reader, row: Row) -> JournalRow:
     found = JournalRow._make(row)
-    if (found.value and found.value.startswith(_REFERENCE)) or (found.arguments and found.arguments.startswith(_REFERENCE)):
+    if (found.value and found.value.startswith(_REFERENCE)) or (
+        found.arguments and found.arguments.startswith(_REFERENCE)
+    ):
         return found._replace(value=fetch(reader, found.value), arguments=fetch(reader, found.arguments))
     return found
 

@@ -47,17 +47,18 @@ def translate(error: apsw.Error, system_errno: int = 0) -> StoreError:
 
 
 def _meaning(error: apsw.Error, system_errno: int) -> StoreError:
+    text = str(error) or type(error).__name__
     if isinstance(error, apsw.FullError):
         return StoreFull("no space is left for the store; nothing of this was recorded. Free some space")
     if isinstance(error, apsw.IOError) and system_errno in (errno.ENOSPC, errno.EDQUOT) and not _sync_failed(error):
         return StoreFull("no space or quota is left for the store; nothing of this was recorded. Free some space")
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        return StoreBusy(f"another connection holds the write lock of the store ({error})")
+        return StoreBusy(f"another connection holds the write lock of the store ({text})")
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return StoreCorrupt(f"the store is damaged ({error}); run `headrace check`, restore a backup")
+        return StoreCorrupt(f"the store is damaged ({text}); run `headrace check`, restore a backup")
     if isinstance(error, (apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.ProtocolError)):
-        return StoreFailed(f"the disk failed under the store ({error}); look at the disk, run `headrace check`, restart")
-    return StoreError(str(error))
+        return StoreFailed(f"the disk failed under the store ({text}); look at the disk, run `headrace check`, restart")
+    return StoreError(text)
 
 
 def _sync_failed(error: apsw.Error) -> bool:

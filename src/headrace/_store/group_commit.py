@@ -312,12 +312,15 @@ class GroupCommit:
         return answers
 
     def _answer(self, answers: list[_Answer]) -> None:
-        if self._abandoned:
-            return
         self._turns += 1
         self._answers.extend(answers)
+        self._tell(self._deliver)
+
+    def _tell(self, callback: Callable[..., None], *arguments: object) -> None:
+        if self._abandoned:
+            return
         try:
-            self._loop.call_soon_threadsafe(self._deliver)
+            self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:
             # The loop was closed under the store: nobody is left to be told.
             self._abandoned = True
@@ -343,23 +346,27 @@ class GroupCommit:
             self._refusal = _lasting(error)
 
     def _let_go(self) -> None:
-        failure: BaseException | None = None
+        failure: StoreError | None = None
+        try:
+            self._leave()
+        except StoreError as error:
+            failure = error
+        except apsw.Error as error:
+            failure = translate(error, self._connection.system_errno)
+        finally:
+            self._after_letting_go()
+            self._tell(self._finish_closing, failure)
+
+    def _leave(self) -> None:
+        # Closing checkpoints, which neither the dead nor a failed store may do.
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
             self._session.end()
-            if self._abandoned:
-                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            elif self._refusal is None:
+            if not self._abandoned and self._refusal is None:
                 self._mark_as_left_in_order()
-        except (StoreError, apsw.Error) as error:
-            failure = translate(error) if isinstance(error, apsw.Error) else error
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         finally:
             self._connection.close(True)
-            self._after_letting_go()
-        if not self._abandoned:
-            try:
-                self._loop.call_soon_threadsafe(self._finish_closing, failure)
-            except RuntimeError:
-                self._abandoned = True
 
     def _mark_as_left_in_order(self) -> None:
         self._begin()

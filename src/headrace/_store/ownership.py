@@ -106,7 +106,7 @@ def read_owner(path: Path) -> Owner | None:
 def _lock(descriptor: int, kind: int, *, tries: int) -> bool:
     for attempt in range(tries):
         if attempt:
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE)  # noqa: TID251  a pause of the operating system's time, in no event loop
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -118,7 +118,7 @@ def _lock(descriptor: int, kind: int, *, tries: int) -> bool:
 def _read(descriptor: int) -> Owner | None:
     for attempt in range(_TRIES):
         if attempt:
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE)  # noqa: TID251  a pause of the operating system's time, in no event loop
         try:
             return Owner(**json.loads(os.pread(descriptor, 65_536, 0)))
         except (ValueError, TypeError):

@@ -40,7 +40,14 @@ async def open_sqlite(
     vfs: str | None = None,
 ) -> SqliteDatabase:
     """Own a store file, made when absent and upgraded when older; raises ``StoreOwned`` when another process has it."""
-    opened = await asyncio.to_thread(_open, Path(path), mode, allow_network_file_system, copy_before_upgrade, vfs)
+    opening = asyncio.ensure_future(
+        asyncio.to_thread(_open, Path(path), mode, allow_network_file_system, copy_before_upgrade, vfs)
+    )
+    try:
+        opened = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_let_go)
+        raise
     return SqliteDatabase(opened, asyncio.get_running_loop())
 
 
@@ -85,6 +92,14 @@ def _open(path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool
         schema=schema,
         left_in_order=left_in_order,
     )
+
+
+def _let_go(opening: asyncio.Future[_Opened]) -> None:
+    """Nobody waits for this opening any more; the file must not stay locked for it."""
+    if not opening.cancelled() and opening.exception() is None:
+        opened = opening.result()
+        opened.connection.close(True)
+        opened.lock.release()
 
 
 def _raise_epoch(connection: apsw.Connection) -> tuple[int, bool]:

@@ -64,7 +64,9 @@ class FakeDisk:
         """How much has happened so far; a moment for ``after_power_loss``."""
         return len(self._notes)
 
-    def fail(self, verb: Literal["write", "sync"], *, trouble: Trouble = "broken", file: str = "", after: int = 0) -> None:
+    def fail(
+        self, verb: Literal["write", "sync"], *, trouble: Trouble = "broken", file: str = "", after: int = 0
+    ) -> None:
         """Fail from now on, in files whose name ends with ``file``, after so many successes."""
         self._faults.append(_Fault(verb=verb, trouble=trouble, file=file, after=after))
 

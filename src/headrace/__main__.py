@@ -1,0 +1,3 @@
+from headrace._cli.main import main
+
+main()
