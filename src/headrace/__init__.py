@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace._authoring.pipeline import Pipeline
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
+from headrace._ports.database import Statement, Transaction
 
 __all__ = [
     "Headrace",
@@ -31,6 +32,8 @@ __all__ = [
     "Retry",
     "Run",
     "RunRef",
+    "Statement",
+    "Transaction",
     "continue_as_new",
     "flow",
     "now",

@@ -77,10 +77,10 @@ class LimitsSettings(_Group):
     )
     loop_steps: int = Field(default=1_000, ge=1, description="Async steps that run at the same time.")
     thread_steps: int = Field(default=32, ge=1, description="Plain steps, each in a thread, that run at the same time.")
-    process_steps: int = Field(
-        default_factory=lambda: os.cpu_count() or 1,
+    process_steps: int | None = Field(
+        default=None,
         ge=1,
-        description="`cpu=True` steps, each in a process, that run at the same time; one per processor by default.",
+        description="`cpu=True` steps, each in a process, that run at the same time; by default one per processor.",
     )
     history_warning: int = Field(default=10_000, ge=1, description="A journal of so many rows is reported.")
     history: int = Field(default=50_000, ge=1, description="A journal of so many rows blocks its run.")
@@ -204,8 +204,9 @@ def _shown(value: object) -> str:
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else "`headrace config` lists what there is"
+    words = [variable.removeprefix(PREFIX) for variable in known]
+    near = difflib.get_close_matches(name.removeprefix(PREFIX).upper(), words, n=1)
+    hint = f"did you mean {PREFIX}{near[0]}?" if near else "`headrace config` lists what there is"
     return f"{name} is set in the environment, but there is no such setting; {hint}"
 
 

@@ -276,6 +276,16 @@ async def test_a_query_sees_one_state(database: Database) -> None:
     assert database.read(texts) == ["a", "b"]
 
 
+async def test_other_threads_may_hand_over(database: Database) -> None:
+    """A watchdog must write down what it saw while the loop is held up, and it is nobody's pending work."""
+    handed = asyncio.ensure_future(asyncio.to_thread(database.submit_from_thread, note("a")))
+    await handed
+
+    await settle(database)
+
+    assert (database.read(texts), database.pending()) == (["a"], 0)
+
+
 async def test_pending_counts_what_has_no_answer(database: Database) -> None:
     """A virtual clock may jump only when nothing is under way."""
     seen: list[int] = []

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.inspection import detail_of, history_of
+from headrace._app.view import History, RunDetail, RunView
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
-from headrace._base.clock import SystemClock, to_datetime
+from headrace._base.clock import SystemClock, from_datetime
 from headrace._engine.commands import ChildEnd, error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database
-from headrace._runs.model import RunRecord, RunState
-from headrace._runs.store import list_runs, run_by_id
-from headrace._store.sqlite import open_sqlite
-from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound
+from headrace._runs.model import RunState
+from headrace._runs.store import counts, list_runs, run_by_id
+from headrace._store.sqlite import SqliteDatabase, open_sqlite
+from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,31 +39,11 @@ _PREFLIGHT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunView:
-    """How a run is at this moment."""
+class Started:
+    """What a start by name has led to; ``joined`` says that the run was there before."""
 
-    id: str
-    number: int
-    flow: str
-    state: str
-    reason: str
-    location: str
-    since: datetime
-    next_at: datetime | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-
-    @staticmethod
-    def of(record: RunRecord) -> RunView:
-        def moment(instant: int | None) -> datetime | None:
-            return None if instant is None else to_datetime(instant)
-
-        return RunView(
-            id=record.id, number=record.number, flow=record.flow, state=record.state.value, reason=record.reason, location=record.location,
-            since=to_datetime(record.since_at), next_at=moment(record.next_at), created_at=to_datetime(record.created_at),
-            started_at=moment(record.started_at), finished_at=moment(record.finished_at),
-        )  # fmt: skip
+    run: RunView
+    joined: bool
 
 
 class Run(Generic[R]):
@@ -120,12 +103,13 @@ class Headrace:
         self._strict = False
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
-        self._database: Database | None = None
+        self._database: SqliteDatabase | None = None
+        self.fit: Preflight | None = None
         guard.trust(unguarded)
 
     async def __aenter__(self) -> Self:
         try:
-            database = await open_sqlite(self._path, mode=self._durability)
+            database = await self._open_store()
             self._database = database
             self._stack.push_async_callback(database.close)
             self._check_fit()
@@ -151,6 +135,9 @@ class Headrace:
         await self._stack.aclose()
         self._engine = None
 
+    async def _open_store(self) -> Database:
+        return await open_sqlite(self._path, mode=self._durability)
+
     def _check_fit(self) -> None:
         if self._preflight == "off":
             return
@@ -160,6 +147,7 @@ class Headrace:
                 "this code does not fit open runs:\n"
                 + "\n".join(f"  {item.run_id}: {item.reason}" for item in found.problems)
             )
+        self.fit = found
         _report(found)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
@@ -171,6 +159,18 @@ class Headrace:
         elif asyncio.iscoroutine(built):
             built = await built
         return built if isinstance(built, tuple) else (built,)
+
+    @property
+    def path(self) -> Path:
+        """The store's file."""
+        return self._path.absolute()
+
+    @property
+    def failure(self) -> str | None:
+        """Why runs do not go on, or None when they do."""
+        if self._engine is None:
+            return "not running"
+        return None if self._engine.failure is None else str(self._engine.failure)
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -216,6 +216,36 @@ class Headrace:
         found = self.database.read(lambda reader: list_runs(reader, flow=full, state=state, search=search, count=count))
         return [RunView.of(record) for record in found]
 
+    async def start_named(
+        self, flow: str, arguments: Mapping[str, object], *, run_id: str | None = None, policy: Policy = "join"
+    ) -> Started:
+        """``start`` for callers that have no Python values: the name of a flow, and its arguments by name as plain JSON."""
+        full = self.registry.find(flow)
+        definition = self.registry.flows[full]
+        _check_names(definition, arguments)
+        args, kwargs = definition.shape.decode(json.dumps(arguments).encode())
+        before = self._clock.now()
+        ref = await self.engine.start(full, definition.shape.encode(args, kwargs), run_id=run_id, policy=policy)
+        view = await self.get(ref.id, ref.number)
+        return Started(run=view, joined=from_datetime(view.created_at) < before)
+
+    async def detail(self, run_id: str, number: int | None = None) -> RunDetail:
+        """All that is known of a run, but its history."""
+        return self.database.read(lambda reader: detail_of(reader, run_id, number))
+
+    async def history(self, run_id: str, number: int | None = None, *, after: int = 0, count: int = 1_000) -> History:
+        """What entered a run, in order, with the failed attempts of its steps."""
+        return self.database.read(lambda reader: history_of(reader, run_id, number, after=after, count=count))
+
+    def counts(self, *, only_open: bool = False) -> Mapping[str, int]:
+        """How many runs are in each state."""
+        return self.database.read(lambda reader: counts(reader, only_open=only_open))
+
+    def announce(self, *, address: str | None, token_file: str | None = None) -> None:
+        """Tell other processes where this one answers for its store."""
+        if self._database is not None:
+            self._database.announce(address=address, token_file=token_file)
+
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
         """Leave a message for an open run; it is stored before anyone waits for it."""
         run_id = run if isinstance(run, str) else run.id
@@ -235,6 +265,19 @@ class Headrace:
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
+
+
+def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:
+    parameters = inspect.signature(flow.fn).parameters.values()
+    takes = [item.name for item in parameters]
+    known = f"it takes {', '.join(takes)}" if takes else "it takes none"
+    for name in arguments:
+        if name not in takes:
+            raise ValueRefused(f"flow {flow.name!r} has no argument {name!r}; {known}")
+    for item in parameters:
+        is_optional = item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD) or item.default is not item.empty
+        if not is_optional and item.name not in arguments:
+            raise ValueRefused(f"flow {flow.name!r} needs the argument {item.name!r}; {known}")
 
 
 def _report(found: Preflight) -> None:

@@ -69,7 +69,11 @@ _AUDITED: dict[str, str] = {
     _OUTSIDE,
 )  # fmt: skip
 # Imports and tracebacks read source files at moments that no flow chooses; log handlers may open their file late.
-_HARMLESS = {"importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback"}
+# Time zones are read once per process, and say the same to everybody.
+_HARMLESS = {
+    "importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback",
+    "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
+}  # fmt: skip
 
 _trusted: set[str] = set()
 
@@ -117,22 +121,29 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _refuse(guarded: Guarded, what: str, replacement: str, frame: types.FrameType | None) -> None:
-    line = ""
-    for name, place in _frames(frame):
-        top = name.partition(".")[0]
-        if name in _HARMLESS or name in _trusted or top in _trusted:
+    for name, _ in _frames(frame):
+        if name in _HARMLESS or name in _trusted or name.partition(".")[0] in _trusted:
             return
-        if not line and top not in sys.stdlib_module_names and top != "headrace":
-            line = place
-    error = NotDeterministic(f"{what} was called in a flow at {line or 'an unknown line'}; {replacement}")
+    raise blame(guarded, what, replacement, frame)
+
+
+def blame(guarded: Guarded, what: str, replacement: str, frame: types.FrameType | None = None) -> NotDeterministic:
+    """The error to raise; the run is set aside even if the author's code swallows it."""
+    line = next((place for name, place in _frames(frame or sys._getframe(1)) if _is_authors(name)), "an unknown line")
+    error = NotDeterministic(f"{what} was called in a flow at {line}; {replacement}")
     guarded.violation = guarded.violation or error
-    raise error
+    return error
+
+
+def _is_authors(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top not in sys.stdlib_module_names and top != "headrace"
 
 
 def _frames(frame: types.FrameType | None) -> Iterator[tuple[str, str]]:
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if name.startswith("headrace._engine") or name == "headrace._authoring.loop":
+        if name.startswith("headrace._engine"):
             return
         yield name, f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back

@@ -8,6 +8,7 @@ order of completions alone, and that order is in the journal.
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 import zlib
@@ -17,16 +18,18 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextvars import Context, copy_context
 from typing import Any, NoReturn, Protocol
 
+from headrace._authoring import guard
 from headrace.errors import NotDeterministic
 
 _CHECK_BUDGET_EVERY = 64  # callbacks between two looks at the clock
+_PATIENCE = 5_000_000  # callbacks between two completions; nothing but a loop around sleep(0) needs seconds of them
 
 
 class FlowEvicted(BaseException):
     """An idle run leaves memory; ``except Exception`` cannot swallow it."""
 
 
-class TimerHost(Protocol):
+class LoopHost(guard.Guarded, Protocol):
     def timer_set(self, handle: asyncio.TimerHandle) -> None: ...
     def timer_cancelled(self, handle: asyncio.TimerHandle) -> None: ...
 
@@ -56,8 +59,35 @@ class FlowTask(asyncio.Task[Any]):
         return self._order
 
 
+class FlowGathering(asyncio.tasks._GatheringFuture):  # type: ignore[name-defined, misc]
+    """What asyncio.gather returns, with a place in sets that is the same in every replay."""
+
+    _order = 0
+
+    def __hash__(self) -> int:
+        return self._order
+
+
+class FlowHandle(asyncio.Handle):
+    """A callback in line; it does not ask the loop about debugging, which costs as much as all the rest."""
+
+    __slots__ = ()
+
+    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...], loop: FlowLoop, context: Context | None) -> None:
+        self._context = copy_context() if context is None else context  # type: ignore[attr-defined]
+        self._loop = loop  # type: ignore[attr-defined]
+        self._callback = callback  # type: ignore[attr-defined]
+        self._args = args
+        self._cancelled = False
+        self._repr = None  # type: ignore[attr-defined]
+        self._source_traceback = None  # type: ignore[attr-defined]
+
+
+_MAKES_GATHERING = asyncio.tasks._GatheringFuture.__init__.__code__  # type: ignore[attr-defined]
+
+
 class FlowLoop(asyncio.AbstractEventLoop):
-    def __init__(self, run_id: str, host: TimerHost) -> None:
+    def __init__(self, run_id: str, host: LoopHost) -> None:
         self._host = host
         self._ready: deque[asyncio.Handle] = deque()
         self._seconds = 0.0
@@ -68,6 +98,8 @@ class FlowLoop(asyncio.AbstractEventLoop):
         self._early: dict[int, asyncio.Task[Any]] = {}
         self.tasks: dict[int, FlowTask] = {}
         self.dead = False
+        self.patience = _PATIENCE
+        self._callbacks = 0
         self.complaints: list[dict[str, Any]] = []
 
     def next_order(self) -> int:
@@ -79,9 +111,14 @@ class FlowLoop(asyncio.AbstractEventLoop):
     def run_ready(self, budget: float | None) -> bool:
         """Run callbacks until none is left (True) or ``budget`` seconds are over (False)."""
         ready = self._ready
+        if not ready:
+            return True
         before = events._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
         until = None if budget is None else time.perf_counter() + budget
+        # What the garbage collector finds, and when, differs from process to process; it may look between slices.
+        collecting = gc.isenabled()
+        gc.disable()
         events._set_running_loop(self)
         sys.set_asyncgen_hooks(firstiter=_ignore, finalizer=self._close_generator)
         try:
@@ -89,17 +126,38 @@ class FlowLoop(asyncio.AbstractEventLoop):
             while ready:
                 handle = ready.popleft()
                 if not handle._cancelled:
-                    handle._run()
+                    try:
+                        handle._run()
+                    except SystemExit:  # it is the outcome of the task by now; the process is not the flow's to end
+                        pass
                 count += 1
-                if until is not None and count % _CHECK_BUDGET_EVERY == 0 and time.perf_counter() > until:
-                    return not ready
+                if count % _CHECK_BUDGET_EVERY == 0:
+                    if self._callbacks + count > self.patience:
+                        self._give_up()
+                        return True
+                    if until is not None and time.perf_counter() > until:
+                        return not ready
             return True
         finally:
+            self._callbacks += count
             events._set_running_loop(before)
             sys.set_asyncgen_hooks(*hooks)
+            if collecting:
+                gc.enable()
+
+    def news(self) -> None:
+        """A completion comes in."""
+        self._callbacks = 0
+
+    def _give_up(self) -> None:
+        # A completion enters when the flow is quiescent, since only that moment is the same in every replay.
+        self._host.violation = self._host.violation or NotDeterministic(
+            f"the flow ran {self.patience} callbacks without waiting for anything; instead of a loop around asyncio.sleep(0), "
+            "await an asyncio.Event, a task or headrace.sleep(...)"
+        )
 
     def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
-        # A generator that a flow dropped is closed in its loop; one found later by the garbage collector is not, since nobody can say when.
+        # A generator that a flow dropped is closed in its loop; one found by the garbage collector is not, since nobody can say when.
         if not self.dead and events._get_running_loop() is self:
             self.create_task(generator.aclose())  # type: ignore[arg-type]
 
@@ -108,6 +166,8 @@ class FlowLoop(asyncio.AbstractEventLoop):
 
     def kill(self) -> None:
         """Close all that is still running; nothing it does on the way out can be recorded."""
+        if self.dead:
+            return
         self.dead = True
         before = events._get_running_loop()
         events._set_running_loop(self)
@@ -127,6 +187,12 @@ class FlowLoop(asyncio.AbstractEventLoop):
         return self._seconds
 
     def get_debug(self) -> bool:
+        # asyncio.gather makes its future itself, and this question in its constructor is the only moment to give it a place.
+        frame = sys._getframe(1)
+        if frame.f_code is _MAKES_GATHERING:
+            gathering = frame.f_locals["self"]
+            gathering.__class__ = FlowGathering
+            gathering._order = self.next_order()
         return False
 
     def is_running(self) -> bool:
@@ -136,7 +202,7 @@ class FlowLoop(asyncio.AbstractEventLoop):
         return self.dead
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = FlowHandle(callback, args, self, context)
         if not self.dead:
             self._ready.append(handle)
         return handle
@@ -190,6 +256,9 @@ class FlowLoop(asyncio.AbstractEventLoop):
         if not isinstance(given, list | tuple):
             raise NotDeterministic("asyncio.as_completed in a flow needs a list or a tuple, so that its order is known; write as_completed(list(...))")
         for item in given:
+            if not asyncio.iscoroutine(item) and not asyncio.isfuture(item):
+                raise NotDeterministic(f"asyncio.as_completed in a flow takes coroutines and tasks, not {type(item).__name__}; write asyncio.ensure_future(...) around it")
+        for item in given:
             if asyncio.iscoroutine(item) and id(item) not in self._early:
                 self._early[id(item)] = self._task(item, None, None)
         return self._early.pop(id(coro), None)
@@ -212,8 +281,9 @@ def _ignore(generator: AsyncGenerator[Any, Any]) -> None:
 def _close(coro: Any) -> None:
     try:
         coro.close()
-    except (FlowEvicted, RuntimeError):
-        # RuntimeError: the coroutine awaited something while being closed; it is gone all the same.
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever the author's clean-up raises here, the run is on disk and only its copy in memory ends
         pass
 
 
@@ -238,7 +308,7 @@ def _given_to_as_completed() -> object | None:
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(self: FlowLoop, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotDeterministic(f"a flow asked its event loop for {name}(), which reaches outside; do it in a @step and await that (plain 'def' steps run in a thread)")
+        raise guard.blame(self._host, f"{name}() of the event loop", "it reaches outside: do it in a @step and await that (plain 'def' steps run in a thread)")
 
     refuse.__name__ = name
     return refuse

@@ -42,7 +42,7 @@ class Step(Generic[P, R]):
         self.at_most_once = at_most_once
         self.mode: Mode = _mode(fn, cpu=cpu, transactional=transactional)
         _check(self)
-        self.shape = CallShape(functools.partial(fn, None) if transactional else fn, where=f"step {self.name}")
+        self.shape = CallShape(fn, where=f"step {self.name}", skip=1 if transactional else 0)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         flow = current_flow.get()

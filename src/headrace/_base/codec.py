@@ -281,10 +281,12 @@ class CallShape:
     Annotations are resolved at once where they can be; those that speak of names defined later, at first use.
     """
 
-    def __init__(self, function: Callable[..., Any], *, where: str) -> None:
+    def __init__(self, function: Callable[..., Any], *, where: str, skip: int = 0) -> None:
+        """``skip``: that many leading parameters are filled by somebody else and are not stored."""
         self.function = function
         self.where = where
-        self._signature = inspect.signature(function)
+        signature = inspect.signature(function)
+        self._signature = signature.replace(parameters=list(signature.parameters.values())[skip:])
         self._read_signature(list(self._signature.parameters.values()))
         self._localns = _enclosing_names(function)
         self._adapter: _Adapter | None = None

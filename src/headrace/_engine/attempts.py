@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from headrace._authoring.context import current_flow, current_step
+from headrace._authoring.context import current_step
 from headrace._authoring.step import Mode, Step
 from headrace._base.clock import Instant, to_datetime, to_micros
 from headrace._base.codec import Shape
@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 # How long an attempt that was asked to stop may take before the run goes on without it. Worker processes are killed by their pool.
 _GRACE: dict[Mode, float] = {"loop": 1.0, "thread": 0.1}
+_SECONDS_TO_WIND_UP = 6.0  # longer than any grace, that of worker processes included
 _PROGRESS = Shape(Any, where="step.progress")
 
 
@@ -178,8 +179,10 @@ class Attempts:
         return self._loop.run_in_executor(self._threads, functools.partial(context.run, step.fn, *args, **kwargs))
 
     def context_for(self, attempt: Attempt) -> Context:
+        """What the function of the step finds around it; nothing of the flow, and nothing of whoever started the run."""
+        if attempt.context is None:
+            attempt.context = AttemptContext(self, attempt, None)
         context = Context()
-        context.run(current_flow.set, None)
         context.run(current_step.set, attempt.context)
         return context
 
@@ -278,7 +281,7 @@ class Attempts:
             self.stop(attempt, Stop.SHUTDOWN)
         if self.under_way:
             self._empty = self._loop.create_future()
-            await asyncio.wait([self._empty], timeout=max(_GRACE.values()) + 1)
+            await asyncio.wait([self._empty], timeout=_SECONDS_TO_WIND_UP)
         await self.close()
 
     def forsake(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
+from headrace._base import faultpoints
 from headrace._base.recorded_error import decode_error, encode_error
 from headrace._engine.journal import Also, Journal
 from headrace._engine.machine import Command
@@ -97,6 +98,7 @@ class Commands:
     # Timers
 
     def _timer_due(self, what: tuple[Resident, Command]) -> None:
+        faultpoints.hit("timer.due")
         run, command = what
         if run.timers.pop(command.ordinal, None) is not None and not run.gone:
             self._record(run, command, Outcome.OK, None)
@@ -132,6 +134,7 @@ class Commands:
         run.lent[topic] -= 1
 
     def _send(self, run: Resident, command: Command) -> None:
+        faultpoints.hit("message.before")
         target = command.target or ""
         value = command.arguments or b"null"
         at = self._journal.now_for(run)
@@ -140,6 +143,7 @@ class Commands:
             return put_message_for(tx, target, command.name, value, at)
 
         def sent(result: tuple[int, Message] | None, error: BaseException | None) -> None:
+            faultpoints.hit("message.after")
             if result is not None:
                 self._keeper.notify(*result)
             elif error is not None:
@@ -199,6 +203,7 @@ class Commands:
             return
 
         def begun(result: Begun | None, error: BaseException | None) -> None:
+            faultpoints.hit("child.after")
             if result is None:
                 assert error is not None
                 self._refuse(run, command, error)
@@ -211,6 +216,7 @@ class Commands:
             elif not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
                 self.child_ended(run, command.ordinal, end)
 
+        faultpoints.hit("child.before")
         self._journal.begin_child(run, command, new, begun)
 
     def _cancel_child(self, run: Resident, command: Command) -> None:

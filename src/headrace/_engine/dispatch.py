@@ -21,7 +21,7 @@ from headrace._ports.database import SqlValue, Transaction
 from headrace._runs import model
 from headrace._runs.model import JournalRow, Kind, Outcome
 from headrace._runs.store import SQL, append
-from headrace.errors import OutcomeUnknown, StepTimedOut, ValueRefused, WorkerDied
+from headrace.errors import EngineUnavailable, OutcomeUnknown, StepTimedOut, ValueRefused, WorkerDied
 
 DEATHS_BEFORE_QUARANTINE = 3
 _SECONDS_BETWEEN_PROGRESS = 1.0
@@ -133,7 +133,7 @@ class Dispatcher:
     def _offer(self, execution: Execution) -> None:
         if self.closing or execution.run.gone:
             return
-        faultpoints.hit("step.before")
+        faultpoints.hit("step.before", execution.step)
         execution.number += 1
         attempt = Attempt(execution.run, execution.command, execution.step, execution.number)
         attempt.started_at = self._clock.now()
@@ -162,6 +162,7 @@ class Dispatcher:
 
         def operation(tx: Transaction) -> JournalRow:
             result = context.copy().run(step.fn, tx, *args, **kwargs)
+            faultpoints.hit("step.after", step)
             filled = row._replace(value=step.shape.result.encode(result))
             append(tx, run.pk, filled)
             if going:
@@ -192,6 +193,8 @@ class Dispatcher:
         if run.gone or execution is None or execution.attempt is not attempt:
             return
         execution.attempt = None
+        if self.closing and isinstance(error, EngineUnavailable):
+            return  # the workers are going; the attempt does not count
         if attempt.stopping is not None:
             self._stopped(execution, attempt)
         elif error is not None:
@@ -207,7 +210,7 @@ class Dispatcher:
         )  # fmt: skip
 
     def _succeeded(self, execution: Execution, attempt: Attempt, result: Any) -> None:
-        faultpoints.hit("step.after")
+        faultpoints.hit("step.after", execution.step)
         shape = execution.step.shape.result
         try:
             value: bytes = result if execution.step.mode == "process" else shape.encode(result)
@@ -258,9 +261,11 @@ class Dispatcher:
             "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
             "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
         }  # fmt: skip
+        faultpoints.hit("retry.before")
         run.writing += 1
 
         def recorded(_: Any, error: BaseException | None) -> None:
+            faultpoints.hit("retry.after")
             # The failed attempt is on disk before the next one starts, so that no crash can make it uncounted.
             run.writing -= 1
             if error is not None:

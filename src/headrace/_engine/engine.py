@@ -208,8 +208,10 @@ class EmbeddedEngine:
         )
         new = self.new_run(definition, check_id(chosen), arguments, parent=None)
         answer: asyncio.Future[RunRef] = self._loop.create_future()
+        faultpoints.hit("start.before")
 
         def done(begun: Begun | None, error: BaseException | None) -> None:
+            faultpoints.hit("start.after")
             # Here and not after the wait: what was committed behind this start may already speak of the run.
             if begun is not None and begun.created:
                 self.adopt(begun, new)
@@ -226,7 +228,9 @@ class EmbeddedEngine:
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
         self._check_open()
         at = self.clock.now()
+        faultpoints.hit("message.before")
         pk, message = await self.database.write(lambda tx: put_message_for(tx, run_id, topic, value, at))
+        faultpoints.hit("message.after")
         self.notify(pk, message)
 
     async def cancel(self, run_id: str, *, force: bool = False) -> RunState:
@@ -419,6 +423,7 @@ class EmbeddedEngine:
                 return
             if not run.arrived:
                 break
+            faultpoints.hit("delivery.before")
             row, ready = run.arrived.popleft()
             machine.deliver(row, *ready)
         if not run.gone:
@@ -470,6 +475,7 @@ class EmbeddedEngine:
 
     def _go_live(self, run: Resident) -> None:
         """The journal is used up: begin, in order, what the flow asked for and nobody has answered."""
+        faultpoints.hit("replay.after")
         machine = run.machine
         machine.issued.clear()
         machine.withdrawn.clear()
@@ -555,6 +561,7 @@ class EmbeddedEngine:
             self._schedule_pump()
 
     def _evict(self, run: Resident) -> None:
+        faultpoints.hit("eviction.before")
         self._forget(run)
         self._timers.leave_on_disk(run.pk, run.shown.next_at)
 
@@ -610,6 +617,7 @@ class EmbeddedEngine:
         self._journal.submit(operation, done)
 
     def _continue(self, run: Resident, ended: Ended) -> None:
+        faultpoints.hit("run.before_continue")
         flow = self.registry.flows[run.flow]
         new = self.new_run(flow, run.id, ended.arguments or b"{}", parent=run.parent)
 
@@ -626,6 +634,7 @@ class EmbeddedEngine:
 
     def _over(self, pk: int, waiters: list[tuple[int, int]], ended: ChildEnd) -> None:
         """The end of a run is on disk: tell everybody who waits for it."""
+        faultpoints.hit("run.after_end")
         self._discard(pk)
         self._wake_waiters(pk)
         for waiter, ordinal in waiters:
@@ -691,6 +700,7 @@ class EmbeddedEngine:
 
     def _record_cancel(self, run: Resident) -> None:
         if run.cancel_wanted and not run.cancel_sent and not run.machine.is_stopping:
+            faultpoints.hit("cancel.before")
             run.cancel_sent = True
             self._journal.record_outside(run, Kind.CANCEL)
 

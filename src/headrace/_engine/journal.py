@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command
 from headrace._engine.resident import Resident, Shown
@@ -188,6 +189,7 @@ class Journal:
         also: Also | None = None,
         then: Then | None = None,
     ) -> None:
+        faultpoints.hit("record.before")
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1

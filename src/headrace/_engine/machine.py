@@ -14,10 +14,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextvars import Context
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headrace._base.recorded_error import decode_error, encode_error
+from headrace._base.recorded_error import decode_error, describe, encode_error
 
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, current_flow, current_step
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _ANY = Shape(Any, where="a value")
 _REF = Shape(RunRef, where="a reference to a run")
 NULL = b"null"
+_LAST = from_datetime(datetime.max.replace(tzinfo=UTC))  # "for ever" has to fit in the file
 
 
 class ContinueAsNew(BaseException):
@@ -73,22 +74,25 @@ class Command:
 class CommandFuture(FlowFuture):
     """What the flow awaits. Cancelling it asks the engine to stop the work; it is over when the engine says so, as with an asyncio task."""
 
-    __slots__ = ("_command", "_machine")
+    __slots__ = ("_command", "_machine", "_message")
 
     def __init__(self, machine: RunMachine, command: Command) -> None:
         super().__init__(loop=machine.loop)
         self._machine = machine
         self._command = command
+        self._message: Any = None
 
     def cancel(self, msg: Any = None) -> bool:
         if self.done():
             return False
+        if not self._command.cancelling:
+            self._message = msg
         if self._machine.request_cancel(self._command):
             return True
         return super().cancel(msg)
 
     def settle_cancelled(self) -> None:
-        super().cancel()
+        super().cancel(self._message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,7 @@ class RunMachine:
         self.returned: defaultdict[str, deque[bytes]] = defaultdict(deque)
         self._open: dict[int, Command] = {}
         self._timers: dict[int, Command] = {}
+        self._given_up: dict[int, Command] = {}
         self._next = 0
         self._seed = seed
         self._random: random.Random | None = None
@@ -189,12 +194,14 @@ class RunMachine:
                 return Ended(state=RunState.COMPLETED, result=self.flow.shape.result.encode(main.result()))
             except ValueRefused as refused:
                 error = refused
-        if isinstance(error, ContinueAsNew):
-            return Ended(state=RunState.REPLACED, arguments=error.arguments)
-        return Ended(state=RunState.FAILED, error=encode_error(error), reason=f"{type(error).__name__}: {error}"[:500])
+        if (arguments := _continued(error)) is not None:
+            return Ended(state=RunState.REPLACED, arguments=arguments)
+        stored = encode_error(error)
+        return Ended(state=RunState.FAILED, error=stored, reason=f"{type(error).__name__}: {describe(stored).message}"[:500])
 
     def deliver(self, row: JournalRow, *ready: Any) -> None:
         """Let one completion in; only when the flow is quiescent. ``ready`` is its value if it was decoded already."""
+        self.loop.news()
         if row.command == OUTSIDE:
             self._from_outside(row)
             return
@@ -203,6 +210,8 @@ class RunMachine:
         command = self._open.get(row.command)
         if command is None:
             # The flow gave up on this in the moment in which it happened. A message that nobody took goes back.
+            if (given_up := self._given_up.pop(row.command, None)) is not None:
+                self._compare(given_up, row)
             if row.kind == Kind.RECEIVE and row.outcome == Outcome.OK and row.attempt:
                 self.returned[row.name].append(row.value or NULL)
             return
@@ -211,6 +220,8 @@ class RunMachine:
             command.mark = row.value
             return
         if row.kind == Kind.RECEIVE and not row.attempt:
+            if not self.returned[row.name]:
+                self._diverged(row, f"{command}, but no message of this topic had been given back")
             self.returned[row.name].popleft()
         del self._open[row.command]
         self._pass_time(row.at)
@@ -280,10 +291,15 @@ class RunMachine:
 
     def close(self) -> None:
         """Leave memory. The run itself is not touched: its rows bring it back."""
-        self.loop.kill()
+        guard.enter(self)
+        try:
+            self.loop.kill()
+        finally:
+            guard.leave()
         self._main = None
         self._open.clear()
         self._timers.clear()
+        self._given_up.clear()
 
     # What the flow asks for
 
@@ -331,12 +347,13 @@ class RunMachine:
 
     def sleep(self, duration: timedelta) -> CommandFuture:
         command = self._issue(Kind.TIMER, "", None)
-        command.due = self._now + max(0, to_micros(duration))
+        command.due = min(self._now + max(0, to_micros(duration)), _LAST)
         return self._await(command, _ANY)
 
     def timer_set(self, handle: asyncio.TimerHandle) -> None:
         command = self._issue(Kind.TIMER, "", None)
-        command.due = self._started_at + round(handle.when() * 1_000_000)
+        # As a float first: asyncio's way to wait for ever is to sleep for an infinite number of seconds.
+        command.due = self._started_at + round(min(handle.when() * 1_000_000, float(_LAST - self._started_at)))
         command.handle = handle
         self._timers[id(handle)] = command
 
@@ -359,6 +376,7 @@ class RunMachine:
 
     def _withdraw(self, command: Command) -> None:
         self._open.pop(command.ordinal, None)
+        self._given_up[command.ordinal] = command
         self.withdrawn.append(command)
 
     def now(self) -> datetime:
@@ -401,6 +419,16 @@ class RunMachine:
         return f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else ""
 
 
+def _continued(error: BaseException) -> bytes | None:
+    """The arguments of the run that goes on, also if a task of a group said so."""
+    if isinstance(error, ContinueAsNew):
+        return error.arguments
+    if isinstance(error, BaseExceptionGroup):
+        found = [_continued(member) for member in error.exceptions]
+        return found[0] if None not in found else None
+    return None
+
+
 def _frames(task: asyncio.Task[Any]) -> Iterator[FrameType]:
     waiting: Any = task.get_coro()
     for _ in range(100):
@@ -420,7 +448,8 @@ class Replay:
 
     def __init__(self, machine: RunMachine, rows: list[JournalRow]) -> None:
         self.machine = machine
-        self.rows = rows
+        # The machine knows its patches already; a row that says no more than that is no sign that the flow was past this point.
+        self.rows = [row for row in rows if row.kind != Kind.PATCH]
         self.position = 0
         self._begun = False
 

@@ -84,6 +84,15 @@ class Timers:
             self._stale -= 1
         return self._heap[0][0] if self._heap else None
 
+    def next_event(self) -> Instant | None:
+        """When something falls due that a run or a step waits for; looking for more on disk does not count."""
+        due = self.next_due()
+        if due is None or self._heap[0][2].action != self._refill:
+            return due
+        return min(
+            (due for due, _, entry in self._heap if entry.action is not None and entry.action != self._refill), default=None
+        )
+
     def _refill(self, _: Any = None) -> None:
         """Read the runs that fall due within the window."""
         now = self._clock.now()

@@ -89,7 +89,10 @@ class Link:
             return False
         return True
 
-    def send(self, kind: Frame, body: bytes) -> None:
+    def report(self, progress: bytes) -> None:
+        self.send(Frame.PROGRESS, progress)
+
+    def send(self, kind: Frame, body: bytes = b"") -> None:
         with self._sending:
             send(self.channel, kind, body)
 
@@ -178,8 +181,9 @@ def _serve(link: Link, main_name: str | None) -> None:
         _, arguments = receive(link.channel)
         previous = receive(link.channel)[1] if work.pop("has_previous_progress") else None
         # From here on the death of this process is the step's.
-        link.send(Frame.TAKEN, b"")
-        link.send(*perform(link, main_name=main_name, arguments=arguments, previous_progress=previous, **work))
+        link.send(Frame.TAKEN)
+        is_result, answer = perform(link, main_name=main_name, arguments=arguments, previous_progress=previous, **work)
+        link.send(Frame.RESULT if is_result else Frame.FAILURE, answer)
 
 
 def main() -> NoReturn:

@@ -19,7 +19,6 @@ from headrace._authoring.step import Step
 from headrace._base.clock import SystemClock, to_datetime, to_micros
 from headrace._base.codec import Shape
 from headrace._base.recorded_error import encode_error
-from headrace._engine.worker_main import Frame
 from headrace.errors import ConfigurationError, DefinitionError
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ class Owner(Protocol):
 
     @property
     def cancelled(self) -> bool: ...
-    def send(self, kind: Frame, body: bytes) -> None: ...
+    def report(self, progress: bytes) -> None: ...
 
 
 class WorkerStepContext:
@@ -65,7 +64,7 @@ class WorkerStepContext:
             timer.cancel()
 
     def progress(self, value: object) -> None:
-        self._owner.send(Frame.PROGRESS, _PROGRESS.encode(value))
+        self._owner.report(_PROGRESS.encode(value))
 
     def previous_progress(self) -> Any:
         return None if self._previous_progress is None else _PROGRESS.decode(self._previous_progress)
@@ -90,8 +89,8 @@ def perform(
     attempt: int,
     arguments: bytes,
     previous_progress: bytes | None,
-) -> tuple[Frame, bytes]:
-    """Run a step to its end; whatever it raises is an answer."""
+) -> tuple[bool, bytes]:
+    """Run a step to its end; True and its result, or False and its error, both encoded."""
     context = WorkerStepContext(
         owner, step_name=step_name, run_id=run_id, key=key, attempt=attempt, previous_progress=previous_progress
     )
@@ -100,11 +99,11 @@ def perform(
         token = current_step.set(context)
         try:
             args, kwargs = step.shape.decode(arguments)
-            return Frame.RESULT, step.shape.result.encode(step.fn(*args, **kwargs))
+            return True, step.shape.result.encode(step.fn(*args, **kwargs))
         finally:
             current_step.reset(token)
     except BaseException as error:  # noqa: BLE001 - the step runner: an import may fail, a step may call sys.exit()
-        return Frame.FAILURE, encode_error(error)
+        return False, encode_error(error)
 
 
 def _import(module: str, *, main_name: str | None, main_path: str | None) -> ModuleType:

@@ -12,7 +12,6 @@ import pytest
 import headrace._authoring.context as headrace_context
 from headrace._authoring.step import step
 from headrace._base.recorded_error import decode_error
-from headrace._engine.worker_main import Frame
 from headrace._engine.worker_step import WorkerStepContext, find_step, perform
 from headrace.errors import ConfigurationError, DefinitionError, ValueRefused
 
@@ -20,10 +19,10 @@ from headrace.errors import ConfigurationError, DefinitionError, ValueRefused
 class Owner:
     def __init__(self, *, cancelled: bool = False) -> None:
         self.cancelled = cancelled
-        self.sent: list[tuple[Frame, bytes]] = []
+        self.reported: list[bytes] = []
 
-    def send(self, kind: Frame, body: bytes) -> None:
-        self.sent.append((kind, body))
+    def report(self, progress: bytes) -> None:
+        self.reported.append(progress)
 
 
 class Ports:
@@ -66,7 +65,7 @@ tiny = step(cpu=True, name="tiny")(halve)
 
 def run(
     name: str, *args: object, owner: Owner | None = None, module: str = __name__, previous: bytes | None = None
-) -> tuple[Frame, bytes]:
+) -> tuple[bool, bytes]:
     shape = (
         getattr(sys.modules[__name__], name).shape
         if module == __name__ and hasattr(sys.modules[__name__], name)
@@ -78,15 +77,15 @@ def run(
     )  # fmt: skip
 
 
-def failure_of(answer: tuple[Frame, bytes]) -> BaseException:
-    kind, body = answer
-    assert kind is Frame.FAILURE
+def failure_of(answer: tuple[bool, bytes]) -> BaseException:
+    is_result, body = answer
+    assert not is_result
     return decode_error(body)
 
 
 def test_a_result_is_encoded_where_it_was_made() -> None:
     """The owner only passes bytes on; a large result costs its event loop nothing."""
-    assert run("double", 21) == (Frame.RESULT, b"42")
+    assert run("double", 21) == (True, b"42")
 
 
 def test_a_result_that_does_not_fit_its_annotation_is_a_failure() -> None:
@@ -98,10 +97,10 @@ def test_a_step_knows_who_it_is_and_how_far_it_was() -> None:
     """Idempotency keys and resumed work depend on it as much as in the owner's process."""
     owner = Owner(cancelled=True)
 
-    kind, body = run("say_who", owner=owner, previous=b'{"done":7}')
+    is_result, body = run("say_who", owner=owner, previous=b'{"done":7}')
 
-    assert (kind, json.loads(body)) == (Frame.RESULT, ["orders-1", "orders-1/4", 2, True, {"done": 7}])
-    assert owner.sent == [(Frame.PROGRESS, b'{"done":1}')]
+    assert (is_result, json.loads(body)) == (True, ["orders-1", "orders-1/4", 2, True, {"done": 7}])
+    assert owner.reported == [b'{"done":1}']
 
 
 def test_nothing_is_left_of_a_step_that_has_ended() -> None:

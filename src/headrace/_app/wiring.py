@@ -1,0 +1,35 @@
+"""Settings to objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from headrace._app.app import Headrace
+from headrace._authoring.pipeline import Pipeline
+from headrace._engine.engine import Limits
+from headrace.settings import LimitsSettings, Settings
+
+
+def build(pipelines: Sequence[Pipeline], settings: Settings) -> Headrace:
+    """The application that these settings describe; nothing is opened yet."""
+    return Headrace(
+        pipelines,
+        store=settings.store.path,
+        durability=settings.store.durability,
+        preflight=settings.preflight,
+        limits=_limits(settings.limits),
+    )
+
+
+def _limits(settings: LimitsSettings) -> Limits:
+    return Limits(
+        active_runs=settings.active_runs,
+        idle_runs=settings.idle_runs,
+        loop_steps=settings.loop_steps,
+        thread_steps=settings.thread_steps,
+        process_steps=settings.process_steps or os.cpu_count() or 1,
+        history_warning=settings.history_warning,
+        history=settings.history,
+        drain_seconds=settings.drain.total_seconds(),
+    )

@@ -1,0 +1,129 @@
+"""Runs over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+
+from headrace._app.app import Headrace, Started
+from headrace._app.inspection import page_of_runs, result_of
+from headrace._app.view import History, RunDetail, RunPage, RunResult
+from headrace._runs.model import RunState
+from headrace._web.schemas import Accepted, CancelRun, SendMessage, Stack, StartRun
+from headrace.errors import RunNotFound
+
+router = APIRouter()
+
+
+def _headrace(request: Request) -> Headrace:
+    app: Headrace = request.app.state.headrace
+    return app
+
+
+def _run_id(id: Annotated[str, Path(description="The id of a run, percent-encoded.")]) -> str:
+    return unquote(id)
+
+
+App = Annotated[Headrace, Depends(_headrace)]
+RunId = Annotated[str, Depends(_run_id)]
+Number = Annotated[int | None, Query(ge=1, description="Which run of that id; the newest by default.")]
+
+
+@router.get("")
+async def list_runs(
+    app: App,
+    flow: str | None = None,
+    state: RunState | None = None,
+    search: Annotated[str | None, Query(description="A part of the id.")] = None,
+    only_open: bool = False,
+    cursor: Annotated[int | None, Query(description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> RunPage:
+    """Runs, the newest first."""
+    return app.database.read(
+        lambda reader: page_of_runs(
+            reader, flow=flow, state=state, search=search, only_open=only_open, before=cursor, count=limit
+        )
+    )
+
+
+@router.post("", status_code=201)
+async def start_run(app: App, body: StartRun, response: Response) -> Started:
+    """Start a run (201), or join the one that has the same id (200); it is on disk when this answers."""
+    started = await app.start_named(body.flow, body.arguments, run_id=body.id, policy=body.policy)
+    response.status_code = 200 if started.joined else 201
+    return started
+
+
+@router.get("/{id}")
+async def show_run(app: App, run_id: RunId, number: Number = None) -> RunDetail:
+    """All that is known of a run, but its history."""
+    return await app.detail(run_id, number)
+
+
+@router.get("/{id}/history")
+async def run_history(
+    app: App,
+    run_id: RunId,
+    number: Number = None,
+    cursor: Annotated[int, Query(ge=0, description="`next` of the page before.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+) -> History:
+    """What entered a run, in order, with the failed attempts of its steps."""
+    return await app.history(run_id, number, after=cursor, count=limit)
+
+
+@router.get("/{id}/result")
+async def run_result(
+    app: App,
+    run_id: RunId,
+    number: Number = None,
+    wait: Annotated[float, Query(ge=0, le=60, description="How many seconds to wait for the end.")] = 0,
+) -> RunResult:
+    """How a run ended; `ended` is false if it has not."""
+    if wait:
+        try:
+            async with asyncio.timeout(wait):
+                await app.engine.wait(run_id, number)
+        except TimeoutError:
+            pass
+    return app.database.read(lambda reader: result_of(reader, run_id, number))
+
+
+@router.get("/{id}/stack")
+async def run_stack(app: App, run_id: RunId) -> Stack:
+    """Where the code of a run waits."""
+    await app.get(run_id)
+    return Stack(id=run_id, lines=app.engine.stack(run_id))
+
+
+@router.post("/{id}/send", status_code=201)
+async def send_message(app: App, run_id: RunId, body: SendMessage) -> Accepted:
+    """Leave a message for an open run; it is on disk when this answers."""
+    await app.send(run_id, body.topic, body.value)
+    return await _accepted(app, run_id)
+
+
+@router.post("/{id}/cancel")
+async def cancel_run(app: App, run_id: RunId, body: CancelRun) -> Accepted:
+    """Ask a run to stop; its flow may clean up first."""
+    await app.cancel(run_id, force=body.force)
+    return await _accepted(app, run_id)
+
+
+@router.post("/{id}/retry")
+async def retry_run(app: App, run_id: RunId) -> Accepted:
+    """Let a blocked or quarantined run go on, or start a failed one again with the same input."""
+    ref = await app.retry(run_id)
+    return await _accepted(app, ref.id, ref.number)
+
+
+async def _accepted(app: Headrace, run_id: str, number: int | None = None) -> Accepted:
+    try:
+        view = await app.get(run_id, number)
+    except RunNotFound:  # it was accepted; that it is gone already is no reason to say otherwise
+        return Accepted(id=run_id, number=number or 1, state="")
+    return Accepted(id=view.id, number=view.number, state=view.state)

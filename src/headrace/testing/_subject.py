@@ -1,0 +1,188 @@
+"""Headrace as a harness runs it: with a clock, services and a death of the harness's choosing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
+
+from headrace._app.app import Headrace, Run
+from headrace._authoring.context import Policy, RunRef
+from headrace._authoring.flow import Flow
+from headrace._authoring.pipeline import Pipeline
+from headrace._engine.engine import EmbeddedEngine, Limits
+from headrace._ports.clock import Clock
+from headrace._ports.database import Done, Operation
+from headrace._runs.model import RunRecord
+from headrace._store.connection import Mode
+from headrace._store.group_commit import answer_future
+from headrace._store.sqlite import SqliteDatabase, _open
+from headrace.errors import EngineUnavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Keeper(Protocol):
+    """What runs and their handles ask of the harness."""
+
+    app: Subject
+
+    async def outcome(self, run_id: str, number: int) -> RunRecord: ...
+    def told_of(self, run_id: str, state: str) -> None: ...
+    async def begin(self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None, policy: Policy) -> RunRef: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outfit:
+    """What the runtime gets from the harness instead of the world."""
+
+    clock: Clock
+    strict: bool
+    limits: Limits | None
+    ports: tuple[object, ...] | None
+    mode: Mode
+    vfs: str | None
+    seed: str
+
+
+class MortalDatabase(SqliteDatabase):
+    """A database that can die in the middle of everything, without anybody having to wait for it on the event loop."""
+
+    @classmethod
+    async def open(cls, path: Path, *, mode: Mode, vfs: str | None) -> Self:
+        opened = await asyncio.to_thread(_open, path, mode, False, True, vfs)
+        return cls(opened, asyncio.get_running_loop())
+
+    def __init__(self, opened: Any, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(opened, loop)
+        self._asked: set[asyncio.Future[Any]] = set()
+        self._loop_thread = threading.get_ident()
+        self._dying: threading.Thread | None = None
+        self.is_dead = False
+
+    def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
+        if not self.is_dead:
+            super().submit(operation, done, isolated=isolated)
+
+    async def write(self, operation: Operation[T], *, isolated: bool = False) -> T:
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self._asked.add(answer)
+        answer.add_done_callback(self._asked.discard)
+        self.submit(operation, answer_future(answer), isolated=isolated)
+        if self.is_dead:
+            self._tell_the_asked()
+        return await answer
+
+    def abandon(self) -> None:
+        """As a killed process would; callers are told that they will get no answer, as a broken connection would tell them."""
+        self.is_dead = True
+        if threading.get_ident() != self._loop_thread:
+            self._writer.abandon()
+            return
+        self._reader.close()
+        self._tell_the_asked()
+        if self._dying is None:
+            self._dying = threading.Thread(target=self._writer.abandon, name="headrace-undertaker", daemon=True)
+            self._dying.start()
+
+    def _tell_the_asked(self) -> None:
+        for answer in tuple(self._asked):
+            if not answer.done():
+                answer.set_exception(EngineUnavailable("the process died before it answered; what it was asked for may be done or not"))
+
+    async def buried(self) -> None:
+        """Wait until the file is free again."""
+        if self._dying is not None:
+            await asyncio.to_thread(self._dying.join)
+
+
+class HarnessRun(Run[R]):
+    """A handle on a run that stays valid when the process dies and comes back."""
+
+    def __init__(self, keeper: Keeper, ref: RunRef, flow: Flow[Any, R] | None) -> None:
+        super().__init__(keeper.app, ref, flow)
+        self._keeper = keeper
+
+    async def result(self) -> R:
+        """Wait for the end of the run, letting the clock jump; raises as ``Run.result`` does, and ``Stuck`` when it cannot end."""
+        await self._keeper.outcome(self.id, self.number)
+        self._app = self._keeper.app
+        return await super().result()
+
+    async def view(self) -> Any:
+        self._app = self._keeper.app
+        view = await super().view()
+        self._keeper.told_of(view.id, view.state)
+        return view
+
+    async def send(self, topic: str, value: object = None) -> None:
+        self._app = self._keeper.app
+        await super().send(topic, value)
+
+    async def cancel(self, *, force: bool = False) -> None:
+        self._app = self._keeper.app
+        await super().cancel(force=force)
+
+
+class Subject(Headrace):
+    """Headrace under test."""
+
+    def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Path, outfit: Outfit) -> None:
+        super().__init__(pipelines, store=store, preflight="off", limits=outfit.limits)
+        self._keeper = keeper
+        self._outfit = outfit
+        self._clock = outfit.clock
+        self._strict = outfit.strict
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        # Nothing of the engine has run yet: it begins when the loop turns.
+        chance: Any = random.Random(self._outfit.seed)
+        self.engine._chance = chance
+        self.engine._dispatcher._chance = random.Random(f"{self._outfit.seed}/retries")
+        return self
+
+    async def _open_store(self) -> SqliteDatabase:
+        return await MortalDatabase.open(self._path, mode=self._outfit.mode, vfs=self._outfit.vfs)
+
+    async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
+        return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports
+
+    async def start_as(
+        self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs
+    ) -> Run[R]:
+        ref = await self._keeper.begin(flow, flow.shape.encode(args, kwargs), run_id, policy)
+        return HarnessRun(self._keeper, ref, flow)
+
+    def handle(self, run_id: str, number: int | None = None) -> Run[Any]:
+        found = super().handle(run_id, number)
+        return HarnessRun(self._keeper, RunRef(found.id, found.number), None)
+
+    async def leave(self) -> None:
+        """Close, without waiting for steps that wait for a clock which stands still."""
+        if self._engine is not None and len(self._engine._attempts.under_way) == self._engine._attempts.sleeping:
+            self._engine.limits = replace(self._engine.limits, drain_seconds=0.0)
+        await self.__aexit__(None, None, None)
+
+    async def bury(self) -> None:
+        """After a death: free the file, undo the wiring, stop the worker processes that a real death would have taken along."""
+        engine, database = self._engine, self._database
+        if isinstance(database, MortalDatabase):
+            await database.buried()
+        await self.__aexit__(None, None, None)
+        if engine is not None:
+            await engine._attempts.close()
+
+
+def when_dead(engine: EmbeddedEngine) -> bool:
+    """Whether the database under an engine has died, though the engine may not know yet."""
+    return isinstance(engine.database, MortalDatabase) and engine.database.is_dead
+
+
+OnStrike = Callable[[str, object], None]

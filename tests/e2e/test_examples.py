@@ -1,0 +1,90 @@
+"""The examples as a newcomer meets them: one command each, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tree import ROOT
+
+pytestmark = pytest.mark.e2e
+
+EXAMPLES = ROOT / "examples"
+
+
+def run_example(name: str, folder: Path) -> list[str]:
+    """Run an example that has to succeed; returns the lines it printed."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
+    environment = {**os.environ, "PYTHONPATH": ""}
+
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout + ran.stderr
+    return [line.strip() for line in ran.stdout.splitlines()]
+
+
+def test_an_order_is_paid_at_the_third_attempt(tmp_path: Path) -> None:
+    """The tutorial shows this output; a step that is retried, a timer and a child run must give it."""
+    lines = run_example("orders.py", tmp_path)
+
+    assert lines == [
+        "reserve pen",
+        "reserve ink",
+        "reserve paper",
+        "charge order 7, attempt 1",
+        "charge order 7, attempt 2",
+        "charge order 7, attempt 3",
+        "parcel 7 leaves with pen, ink, paper",
+        "order-7: delivered, paid-order-7/1/3",
+    ]
+
+
+def test_an_order_that_is_known_is_not_paid_again(tmp_path: Path) -> None:
+    """Starting twice is how people lose money; the second start has to join the first run."""
+    first = run_example("orders.py", tmp_path)
+    second = run_example("orders.py", tmp_path)
+
+    assert second == first[-1:]
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """The reason for all the rest: finished steps stay finished, the interrupted one runs again with its key."""
+    lines = run_example("survivor.py", tmp_path)
+
+    laid = [match.groups() for line in lines if (match := re.search(r"process (\d+) lays brick (\d) .*/(\d)$", line))]
+    assert [int(brick) for _, brick, _ in laid] == [1, 2, 3, 4, 5, 5, 6, 7, 8]
+    assert [int(command) for _, _, command in laid] == [0, 1, 2, 3, 4, 4, 5, 6, 7]
+    assert [laid.index(first) for first in laid if first[0] != laid[0][0]][0] == 5
+    assert lines[-1].endswith("is 8 bricks high")
+
+
+def test_an_article_waits_for_its_editor(tmp_path: Path) -> None:
+    """A reminder comes from a durable timer, and a decision reaches a run that was only a row in between."""
+    lines = run_example("approval.py", tmp_path)
+
+    assert lines[:3] == ["check spelling", "check links", "check facts"]
+    assert re.fullmatch(r"to editor: may 'rivers-\d+' be published\?", lines[3])
+    assert any("still waits for you" in line for line in lines[4:-1])
+    assert lines[-1].endswith(": published by Ada")
+
+
+def test_the_demo_finds_what_it_promised(tmp_path: Path) -> None:
+    """`make demo` is the first thing anybody sees, and its exit status is the truth."""
+    lines = run_example("demo.py", tmp_path)
+
+    assert [line for line in lines if line.startswith("NO")] == []
+    assert len([line for line in lines if line.startswith("yes")]) == 4
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_examples_are_short(path: Path) -> None:
+    """A newcomer reads an example to its end only if it fits on one screen."""
+    limit = 90 if path.name == "demo.py" else 60
+
+    assert len(path.read_text("utf-8").splitlines()) < limit
