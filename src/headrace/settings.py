@@ -196,6 +196,8 @@ def _find(settings: BaseModel, path: tuple[str, ...]) -> tuple[object, str]:
 
 
 def _shown(value: object) -> str:
+    if value is None:
+        return "automatic"
     if isinstance(value, SecretStr):
         return _HIDDEN
     if isinstance(value, timedelta):

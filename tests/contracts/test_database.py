@@ -399,3 +399,15 @@ async def test_abandoning_answers_nothing_more(reopen: Open) -> None:
     await settle(again)
     assert (answers, database.pending()) == ([], 0)
     await again.close()
+
+
+@pytest.mark.allow_blocking
+async def test_abandoning_ends_a_closing_under_way(reopen: Open) -> None:
+    """A shutdown that was cut short must not wait for ever."""
+    database = await reopen()
+    closing = asyncio.ensure_future(database.close())
+    await asyncio.sleep(0)  # noqa: TID251  lets the closing begin
+
+    database.abandon()
+
+    await asyncio.wait_for(closing, 10)

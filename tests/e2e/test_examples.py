@@ -59,7 +59,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     laid = [match.groups() for line in lines if (match := re.search(r"process (\d+) lays brick (\d) .*/(\d)$", line))]
     assert [int(brick) for _, brick, _ in laid] == [1, 2, 3, 4, 5, 5, 6, 7, 8]
     assert [int(command) for _, _, command in laid] == [0, 1, 2, 3, 4, 4, 5, 6, 7]
-    assert [laid.index(first) for first in laid if first[0] != laid[0][0]][0] == 5
+    assert [process == laid[0][0] for process, *_ in laid] == [True] * 5 + [False] * 4
     assert lines[-1].endswith("is 8 bricks high")
 
 

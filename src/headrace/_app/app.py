@@ -21,7 +21,7 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime
-from headrace._engine.commands import ChildEnd, error_of
+from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
 from headrace._ports.clock import Clock
@@ -57,11 +57,11 @@ class Run(Generic[R]):
 
     async def result(self) -> R:
         """Wait for the end of the run and return what its flow returned; raises RunFailed, RunCancelled or RunTimedOut otherwise."""
-        record = await self._app.engine.wait(self.id, self.number)
-        if record.state is not RunState.COMPLETED:
-            raise error_of(ChildEnd(record.id, record.state, record.result, record.error))
-        flow = self._flow or self._app.registry.flows[record.flow]
-        return cast(R, flow.shape.result.decode(record.result or b"null"))
+        end = await self._app.engine.wait(self.id, self.number)
+        if end.state is not RunState.COMPLETED:
+            raise error_of(end)
+        flow = self._flow or self._app.registry.flows[end.flow]
+        return cast(R, flow.shape.result.decode(end.result or b"null"))
 
     async def view(self) -> RunView:
         return await self._app.get(self.id, self.number)
@@ -103,7 +103,7 @@ class Headrace:
         self._strict = False
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
-        self._database: SqliteDatabase | None = None
+        self._database: Database | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -243,7 +243,7 @@ class Headrace:
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
-        if self._database is not None:
+        if isinstance(self._database, SqliteDatabase):
             self._database.announce(address=address, token_file=token_file)
 
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:

@@ -220,6 +220,12 @@ class RunResult:
     error: ErrorText | None
 
 
+def error_code(kind: type[BaseException]) -> str:
+    """What an error is called outside Python: ``RunNotFound`` -> ``run_not_found``."""
+    name = kind.__name__
+    return "".join(f"_{one.lower()}" if one.isupper() and at else one.lower() for at, one in enumerate(name))
+
+
 def _moment(instant: Instant | None) -> datetime | None:
     return None if instant is None else to_datetime(instant)
 

@@ -69,11 +69,7 @@ _AUDITED: dict[str, str] = {
     _OUTSIDE,
 )  # fmt: skip
 # Imports and tracebacks read source files at moments that no flow chooses; log handlers may open their file late.
-# Time zones are read once per process, and say the same to everybody.
-_HARMLESS = {
-    "importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback",
-    "zoneinfo", "zoneinfo._common", "zoneinfo._tzpath",
-}  # fmt: skip
+_HARMLESS = {"importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback"}
 
 _trusted: set[str] = set()
 
@@ -115,9 +111,15 @@ def leave() -> None:
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
     guarded = _here.guarded
-    if guarded is None or event not in _AUDITED:
+    if guarded is None or event not in _AUDITED or (event == "open" and _is_time_zone(args[0])):
         return
     _refuse(guarded, event.replace("builtins.", "").replace(".__new__", ""), _AUDITED[event], sys._getframe(1))
+
+
+def _is_time_zone(path: object) -> bool:
+    """Time zones are read once per process, at the first use of each, and say the same to everybody."""
+    zones = sys.modules.get("zoneinfo")
+    return zones is not None and isinstance(path, str) and path.startswith(tuple(f"{place}/" for place in zones.TZPATH))
 
 
 def _refuse(guarded: Guarded, what: str, replacement: str, frame: types.FrameType | None) -> None:

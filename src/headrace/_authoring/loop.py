@@ -83,7 +83,7 @@ class FlowHandle(asyncio.Handle):
         self._source_traceback = None  # type: ignore[attr-defined]
 
 
-_MAKES_GATHERING = asyncio.tasks._GatheringFuture.__init__.__code__  # type: ignore[attr-defined]
+MAKES_GATHERING = asyncio.tasks._GatheringFuture.__init__.__code__  # type: ignore[attr-defined]
 
 
 class FlowLoop(asyncio.AbstractEventLoop):
@@ -159,7 +159,7 @@ class FlowLoop(asyncio.AbstractEventLoop):
     def _close_generator(self, generator: AsyncGenerator[Any, Any]) -> None:
         # A generator that a flow dropped is closed in its loop; one found by the garbage collector is not, since nobody can say when.
         if not self.dead and events._get_running_loop() is self:
-            self.create_task(generator.aclose())  # type: ignore[arg-type]
+            self.call_soon(self.create_task, generator.aclose())
 
     def advance(self, seconds: float) -> None:
         self._seconds = seconds
@@ -189,7 +189,7 @@ class FlowLoop(asyncio.AbstractEventLoop):
     def get_debug(self) -> bool:
         # asyncio.gather makes its future itself, and this question in its constructor is the only moment to give it a place.
         frame = sys._getframe(1)
-        if frame.f_code is _MAKES_GATHERING:
+        if frame.f_code is MAKES_GATHERING:
             gathering = frame.f_locals["self"]
             gathering.__class__ = FlowGathering
             gathering._order = self.next_order()

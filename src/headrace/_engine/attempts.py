@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from headrace._authoring.context import current_step
 from headrace._authoring.step import Mode, Step
@@ -38,24 +38,6 @@ class Stop(StrEnum):
 
 
 class Attempt:
-    __slots__ = (
-        "arguments",
-        "command",
-        "context",
-        "ended",
-        "future",
-        "grace",
-        "key",
-        "left_behind",
-        "number",
-        "offered",
-        "run",
-        "started_at",
-        "step",
-        "stopping",
-        "timeout",
-    )
-
     def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int) -> None:
         self.run = run
         self.command = command
@@ -70,6 +52,7 @@ class Attempt:
         self.stopping: Stop | None = None
         self.left_behind = False
         self.ended = False
+        self.sleeps = 0
 
 
 class AttemptContext:
@@ -88,7 +71,7 @@ class AttemptContext:
         return to_datetime(self._attempts.clock.now())
 
     async def sleep(self, duration: timedelta) -> None:
-        await self._attempts.sleep(duration)
+        await self._attempts.sleep(self._attempt, duration)
 
     def progress(self, value: object) -> None:
         self._attempts.say(self._attempt, _PROGRESS.encode(value))
@@ -109,18 +92,27 @@ class _Slots:
         self.line: deque[Attempt] = deque()
 
 
-class Attempts:
-    """Runs attempts and tells ``ended(attempt, result, error)`` once for each; error None and stopping set: it was stopped."""
+class Reports(Protocol):
+    """Who is told what became of attempts."""
 
+    def ended(self, attempt: Attempt, result: Any, error: BaseException | None) -> None:
+        """Called once for each attempt; with neither result nor error when it was stopped."""
+        ...
+
+    def late(self, attempt: Attempt) -> None:
+        """An attempt that had been given up has come to its end after all."""
+        ...
+
+    def said(self, attempt: Attempt, progress: bytes) -> None: ...
+
+
+class Attempts:
     def __init__(
         self,
         *,
         clock: Clock,
         timers: Timers,
         wiring: Callable[[str, type[Any]], Any],
-        ended: Callable[[Attempt, Any, BaseException | None], None],
-        late: Callable[[Attempt], None],
-        said: Callable[[Attempt, bytes], None],
         slots: int,
         threads: int,
         processes: int,
@@ -128,9 +120,6 @@ class Attempts:
         self.clock = clock
         self.wiring = wiring
         self._timers = timers
-        self._ended = ended
-        self._late = late
-        self._said = said
         self._loop = asyncio.get_running_loop()
         self._slots: dict[Mode, _Slots] = {
             "loop": _Slots(slots),
@@ -142,8 +131,9 @@ class Attempts:
         self._workers: WorkerPool | None = None
         self._process_count = processes
         self._empty: asyncio.Future[None] | None = None
+        self._forsaken = False
         self.under_way: set[Attempt] = set()
-        self.sleeping = 0
+        self.reports: Reports
 
     # Running
 
@@ -202,27 +192,31 @@ class Attempts:
             attempt=attempt.number,
             previous_progress=context.previous,
         )
-        return await self._workers.run(work, on_progress=functools.partial(self._said, attempt))
+        return await self._workers.run(work, on_progress=functools.partial(self.reports.said, attempt))
 
     def _done(self, attempt: Attempt, future: asyncio.Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
+        # The task holds its context, the context this attempt: cut the circle here, and nothing is left to the garbage collector.
+        attempt.future = attempt.context = None
         self._free_slot(attempt)
+        if self._forsaken:
+            return
         if attempt.left_behind:
-            self._late(attempt)
+            self.reports.late(attempt)
             return
         self._over(attempt)
         if attempt.stopping is not None:
-            self._ended(attempt, None, None)
+            self.reports.ended(attempt, None, None)
         elif future.cancelled():
-            self._ended(
+            self.reports.ended(
                 attempt,
                 None,
                 RuntimeError("the step cancelled itself: it raised CancelledError, though nobody had asked it to stop"),
             )
         elif error is not None:
-            self._ended(attempt, None, error)
+            self.reports.ended(attempt, None, error)
         else:
-            self._ended(attempt, future.result(), None)
+            self.reports.ended(attempt, future.result(), None)
 
     def _over(self, attempt: Attempt) -> None:
         attempt.ended = True
@@ -258,7 +252,7 @@ class Attempts:
             attempt.context.cancelled = True
         if attempt.future is None:  # waits for a slot
             self._over(attempt)
-            self._ended(attempt, None, None)
+            self.reports.ended(attempt, None, None)
             return
         mode = attempt.step.mode
         if mode != "thread":
@@ -270,7 +264,7 @@ class Attempts:
         """The step does not listen; whatever it still returns will be dropped, visibly."""
         attempt.left_behind = True
         self._over(attempt)
-        self._ended(attempt, None, None)
+        self.reports.ended(attempt, None, None)
 
     async def drain(self, seconds: float) -> None:
         """Let attempts end by themselves for a while, then stop those that are left."""
@@ -293,7 +287,7 @@ class Attempts:
             if attempt.future is not None:
                 attempt.future.cancel()
         self.under_way.clear()
-        self._late = lambda attempt: None
+        self._forsaken = True
 
     async def close(self) -> None:
         if self._threads is not None:
@@ -303,21 +297,26 @@ class Attempts:
 
     # What running steps ask for
 
-    async def sleep(self, duration: timedelta) -> None:
+    @property
+    def are_asleep(self) -> bool:
+        """Whether every step that is under way waits for the clock."""
+        return all(attempt.sleeps for attempt in self.under_way)
+
+    async def sleep(self, attempt: Attempt, duration: timedelta) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()
         entry = self._timers.add(self.clock.now() + to_micros(duration), _set, woken)
-        self.sleeping += 1
+        attempt.sleeps += 1
         try:
             await woken
         finally:
-            self.sleeping -= 1
+            attempt.sleeps -= 1
             self._timers.cancel(entry)
 
     def say(self, attempt: Attempt, progress: bytes) -> None:
         if attempt.step.mode == "thread":
-            self._loop.call_soon_threadsafe(self._said, attempt, progress)
+            self._loop.call_soon_threadsafe(self.reports.said, attempt, progress)
         else:
-            self._said(attempt, progress)
+            self.reports.said(attempt, progress)
 
 
 def _set(future: asyncio.Future[None]) -> None:

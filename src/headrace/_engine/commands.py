@@ -31,13 +31,14 @@ from headrace.errors import (
 )
 
 
-class ChildEnd(NamedTuple):
+class RunEnd(NamedTuple):
     """How a run that somebody waits for has ended."""
 
     id: str
     state: RunState
     result: bytes | None
     error: bytes | None
+    flow: str = ""
 
 
 class Keeper(Protocol):
@@ -48,7 +49,7 @@ class Keeper(Protocol):
     def notify(self, pk: int, message: Message) -> None: ...
     def request_cancel(self, run_id: str) -> None: ...
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None: ...
-    def end_of(self, pk: int) -> ChildEnd | None: ...
+    def end_of(self, pk: int) -> RunEnd | None: ...
 
 
 class Commands:
@@ -228,7 +229,7 @@ class Commands:
             del run.children[command.ordinal]
             self._record(run, command, Outcome.CANCELLED, None, also=_stop_waiting(run, command.ordinal))
 
-    def child_ended(self, run: Resident, ordinal: int, end: ChildEnd) -> None:
+    def child_ended(self, run: Resident, ordinal: int, end: RunEnd) -> None:
         """A run that this one waits for is over."""
         command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
         if command is None or run.children.pop(ordinal, None) is None:
@@ -247,13 +248,13 @@ def _child_of(mark: bytes) -> Child:
     return Child(found["id"], found["own"])
 
 
-def _as_row(end: ChildEnd) -> tuple[Outcome, bytes | None]:
+def _as_row(end: RunEnd) -> tuple[Outcome, bytes | None]:
     if end.state is RunState.COMPLETED:
         return Outcome.OK, end.result
     return Outcome.ERROR, encode_error(error_of(end))
 
 
-def error_of(end: ChildEnd) -> Exception:
+def error_of(end: RunEnd) -> Exception:
     """What awaiting a run raises that ended otherwise than well."""
     if end.state is RunState.CANCELLED or end.state is RunState.REPLACED:
         return RunCancelled(end.id)

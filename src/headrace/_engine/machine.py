@@ -77,7 +77,9 @@ class CommandFuture(FlowFuture):
     __slots__ = ("_command", "_machine", "_message")
 
     def __init__(self, machine: RunMachine, command: Command) -> None:
-        super().__init__(loop=machine.loop)
+        loop = machine.loop
+        loop._order = self._order = loop._order + 1  # what FlowFuture does, without two calls on the hottest path
+        asyncio.Future.__init__(self, loop=loop)
         self._machine = machine
         self._command = command
         self._message: Any = None
@@ -234,6 +236,7 @@ class RunMachine:
             return
         future = command.future
         assert future is not None
+        command.future = None  # cut the circle here, and nothing is left to the garbage collector
         if command.cancelling or row.outcome == Outcome.CANCELLED:
             future.settle_cancelled()
         elif row.outcome == Outcome.ERROR:

@@ -9,7 +9,7 @@ from headrace._authoring.pipeline import Registry
 from headrace._engine.machine import Replay, RunMachine
 from headrace._ports.database import Reader
 from headrace._runs.model import Kind, RunRecord
-from headrace._runs.store import journal_of, list_runs, run_by_pk
+from headrace._runs.store import counts, journal_of, list_runs, run_by_pk
 from headrace.errors import FlowNotFound, HeadraceError
 
 _PAGE = 500
@@ -34,21 +34,21 @@ class Preflight:
 def preflight(reader: Reader, registry: Registry, *, seconds: float | None = None) -> Preflight:
     """Replay all open runs, newest first; after ``seconds`` the rest is only counted."""
     until = None if seconds is None else time.perf_counter() + seconds
-    checked = skipped = rows = 0
+    checked = rows = 0
     problems: list[Misfit] = []
     before: int | None = None
     while page := list_runs(reader, only_open=True, before=before, count=_PAGE):
         for record in page:
             if until is not None and time.perf_counter() > until:
-                skipped += 1
-                continue
+                skipped = sum(counts(reader, only_open=True).values()) - checked
+                return Preflight(checked=checked, skipped=skipped, rows=rows, problems=tuple(problems))
             checked += 1
             replayed, reason = check_run(reader, registry, record.pk)
             rows += replayed
             if reason is not None:
                 problems.append(Misfit(run_id=record.id, number=record.number, flow=record.flow, reason=reason))
         before = page[-1].pk
-    return Preflight(checked=checked, skipped=skipped, rows=rows, problems=tuple(problems))
+    return Preflight(checked=checked, skipped=0, rows=rows, problems=tuple(problems))
 
 
 def check_run(reader: Reader, registry: Registry, pk: int) -> tuple[int, str | None]:

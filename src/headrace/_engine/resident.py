@@ -82,9 +82,17 @@ class Resident:
     @property
     def is_busy(self) -> bool:
         """Whether something is under way that will come back by itself."""
-        return bool(
-            self.writing or self.arrived or self.queued or any(item.is_active for item in self.executions.values())
-        )
+        return bool(self.writing or self.arrived or self.queued or self.is_working)
+
+    @property
+    def is_working(self) -> bool:
+        return any(call.is_active for call in self.executions.values())
+
+    def doing(self) -> str:
+        working = [
+            f"step {call.command.name!r}, attempt {call.number}" for call in self.executions.values() if call.is_active
+        ]
+        return ", ".join(working[:3]) or self.waiting_for().reason
 
     def waiting_for(self) -> Shown:
         """Why this run is not going on, and until when."""

@@ -129,7 +129,7 @@ SELECT waiter, command FROM awaited WHERE run = :run
 
 -- name: awaited_by
 -- Which runs a run waits for, and how they are.
-SELECT a.command, r.pk, r.id, r.number, r.state, r.result, r.error, r.parent
+SELECT a.command, r.id, r.state, r.result, r.error
 FROM awaited AS a JOIN runs AS r ON r.pk = a.run WHERE a.waiter = :waiter
 
 -- name: stop_waiting

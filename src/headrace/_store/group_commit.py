@@ -131,6 +131,8 @@ class GroupCommit:
         self._queue.put(_Control.STOP)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+            if self._closed is not None:
+                self._finish_closing(None)
 
     # The loop's side
 

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from headrace import errors
+from headrace._app.view import error_code
 from headrace._base import log
 from headrace._web.schemas import Problem, ProblemBody
 
@@ -25,14 +26,6 @@ STATUS: tuple[tuple[type[errors.HeadraceError], int, str], ...] = (
 )
 
 
-def code_of(kind: type[BaseException]) -> str:
-    """``RunNotFound`` -> ``run_not_found``."""
-    name = kind.__name__
-    return "".join(
-        f"_{letter.lower()}" if letter.isupper() and at else letter.lower() for at, letter in enumerate(name)
-    )
-
-
 def answer(status: int, code: str, message: str, hint: str = "") -> JSONResponse:
     body = Problem(error=ProblemBody(code=code, message=message, hint=hint))
     return JSONResponse(body.model_dump(), status_code=status)
@@ -40,7 +33,7 @@ def answer(status: int, code: str, message: str, hint: str = "") -> JSONResponse
 
 def answer_to(error: errors.HeadraceError) -> JSONResponse:
     status, hint = next((status, hint) for kind, status, hint in STATUS if isinstance(error, kind))
-    return answer(status, code_of(type(error)), str(error), hint)
+    return answer(status, error_code(type(error)), str(error), hint)
 
 
 def answer_to_defect(error: Exception, request: str) -> JSONResponse:

@@ -40,8 +40,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[str]:
-    """Answer for a running ``Headrace`` until the end of the block; yields the address, which the lock file names too."""
+async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[tuple[str, Path]]:
+    """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
     with _token(app.path) as (token, file):
         server = _Server(
@@ -58,7 +58,7 @@ async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[str]:
         await server.ready.wait()
         app.announce(address=address, token_file=str(file))
         try:
-            yield address
+            yield address, file
         finally:
             app.announce(address=None)
             server.should_exit = True

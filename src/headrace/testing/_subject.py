@@ -8,16 +8,17 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from headrace._app.app import Headrace, Run
 from headrace._authoring.context import Policy, RunRef
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline
+from headrace._engine.commands import RunEnd, error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
-from headrace._runs.model import RunRecord
+from headrace._runs.model import RunRecord, RunState
 from headrace._store.connection import Mode
 from headrace._store.group_commit import answer_future
 from headrace._store.sqlite import SqliteDatabase, _open
@@ -33,7 +34,7 @@ class Keeper(Protocol):
 
     app: Subject
 
-    async def outcome(self, run_id: str, number: int) -> RunRecord: ...
+    async def outcome(self, run_id: str, number: int) -> RunEnd: ...
     def told_of(self, run_id: str, state: str) -> None: ...
     async def begin(self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None, policy: Policy) -> RunRef: ...
 
@@ -111,9 +112,11 @@ class HarnessRun(Run[R]):
 
     async def result(self) -> R:
         """Wait for the end of the run, letting the clock jump; raises as ``Run.result`` does, and ``Stuck`` when it cannot end."""
-        await self._keeper.outcome(self.id, self.number)
-        self._app = self._keeper.app
-        return await super().result()
+        end = await self._keeper.outcome(self.id, self.number)
+        if end.state is not RunState.COMPLETED:
+            raise error_of(end)
+        flow = self._flow or self._keeper.app.registry.flows[end.flow]
+        return cast(R, flow.shape.result.decode(end.result or b"null"))
 
     async def view(self) -> Any:
         self._app = self._keeper.app
@@ -166,7 +169,7 @@ class Subject(Headrace):
 
     async def leave(self) -> None:
         """Close, without waiting for steps that wait for a clock which stands still."""
-        if self._engine is not None and len(self._engine._attempts.under_way) == self._engine._attempts.sleeping:
+        if self._engine is not None and self._engine._attempts.are_asleep:
             self._engine.limits = replace(self._engine.limits, drain_seconds=0.0)
         await self.__aexit__(None, None, None)
 

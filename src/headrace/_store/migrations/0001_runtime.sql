@@ -30,6 +30,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_by_id     ON runs (id, number);
 CREATE INDEX runs_open             ON runs (state, pk)    WHERE finished_at IS NULL;
 CREATE INDEX runs_due              ON runs (next_at, pk)  WHERE next_at IS NOT NULL;
+CREATE INDEX runs_open_by_pk       ON runs (pk)           WHERE finished_at IS NULL;
 CREATE INDEX runs_by_flow          ON runs (flow, pk);
 CREATE INDEX runs_by_parent        ON runs (parent)       WHERE parent IS NOT NULL;
 

@@ -1,4 +1,6 @@
 import asyncio
+import select
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -126,3 +128,33 @@ async def test_the_log_is_moved_into_the_file(database: SqliteDatabase, monkeypa
         await database.write(note(f"{number}" * 1_000))
 
     assert log.stat().st_size < 4_096 * 150
+
+
+async def test_a_starved_writer_is_given_its_turn(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that is never idle would keep the interpreter's lock from the writer, at times for seconds."""
+    turns: list[float] = []
+    monkeypatch.setattr(select, "select", lambda *arguments: turns.append(arguments[3]))
+    held = threading.Event()
+    database.submit(lambda tx: held.wait(30))
+
+    for _ in range(1_000_000):
+        await asyncio.sleep(0)  # noqa: TID251  a loop that is never idle
+        if turns:
+            break
+    held.set()
+    await database.write(lambda tx: None)
+
+    assert turns[0] > 0
+
+
+async def test_an_idle_store_leaves_the_loop_alone(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Giving way to nobody would cost every program that waits a thousand wake-ups a second."""
+    timers: list[float] = []
+    loop = asyncio.get_running_loop()
+    await database.write(note("a"))
+    monkeypatch.setattr(loop, "call_later", lambda delay, callback: timers.append(delay))
+
+    for _ in range(10_000):
+        await asyncio.sleep(0)  # noqa: TID251  time passes
+
+    assert len(timers) <= 1

@@ -1,0 +1,135 @@
+"""``headrace up``: the engine and its API in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headrace._cli import logbook, target
+from headrace._cli.problem import Problem
+from headrace._cli.screen import Screen, coloured, common, count
+from headrace._cli.store_file import load_settings
+
+if TYPE_CHECKING:
+    from headrace._app.app import Headrace
+    from headrace.settings import Settings
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@click.command()
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@click.option("--store", metavar="FILE", help="The file that holds all runs; made if it is not there.")
+@click.option("--host", metavar="ADDRESS", help="The address to answer at; only this machine's own are allowed.")
+@click.option("--port", metavar="PORT", help="The port to answer at; 0 takes any free one.")
+@common
+def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | None, port: str | None) -> None:
+    """Run pipelines until stopped, and answer for them.
+
+    TARGET is package.module, package.module:pipeline, or path/to/file.py; without a name, all pipelines in it are run.
+
+    Ctrl+C or SIGTERM lets steps under way end first (HEADRACE_LIMITS__DRAIN); a second one leaves at once.
+    Either way nothing is lost: all runs go on at the next start.
+    """
+    settings = load_settings(store__path=store, server__host=host, server__port=port).settings
+    logbook.configure(level=settings.log.level, form=settings.log.format)
+    pipelines = target.load(targets)
+    from headrace._app.wiring import build
+
+    asyncio.run(_run(screen, build(pipelines, settings), settings))
+
+
+async def _run(screen: Screen, app: Headrace, settings: Settings) -> None:
+    from headrace._web.server import bind, serve
+
+    stop = asyncio.Event()
+    leftovers: list[Path] = []
+    _on_signals(stop, screen, app, leftovers)
+    with bind(settings.server.host, settings.server.port) as listening:
+        async with app:
+            async with serve(app, listening) as (address, token_file):
+                leftovers.append(token_file)
+                _announce(screen, app, address)
+                await _first(stop.wait(), app.engine.failed)
+            if app.failure is None and app.engine.steps_under_way and not screen.as_json:
+                screen.note(f"Letting {count(app.engine.steps_under_way, 'step')} end; once more to leave at once.")
+            failure = app.failure
+    if failure is not None:
+        raise Problem(
+            f"stopped, because the store failed: {failure}", code="store_failed", hint="see `headrace doctor`"
+        )
+
+
+def _on_signals(stop: asyncio.Event, screen: Screen, app: Headrace, leftovers: Sequence[Path]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def asked(number: int) -> None:
+        if stop.is_set():
+            for file in leftovers:
+                file.unlink(missing_ok=True)
+            sys.stdout.flush()
+            # As a killed process would: whatever is not recorded is done again at the next start.
+            os._exit(128 + number)
+        stop.set()
+
+    for number in _STOPPING:
+        loop.add_signal_handler(number, _call(asked, number))
+
+
+def _call(function: Callable[[int], None], number: int) -> Callable[[], None]:
+    return lambda: function(number)
+
+
+async def _first(asked: object, failed: asyncio.Future[None]) -> None:
+    waiting = asyncio.ensure_future(asked)  # type: ignore[call-overload]
+    await asyncio.wait((waiting, failed), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+
+
+def _announce(screen: Screen, app: Headrace, address: str) -> None:
+    runs = dict(app.counts(only_open=True))
+    flows = {pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines}
+    fit = app.fit
+    if screen.as_json:
+        found = None
+        if fit is not None:
+            problems = [{"run": item.run_id, "flow": item.flow, "reason": item.reason} for item in fit.problems]
+            found = {"checked": fit.checked, "skipped": fit.skipped, "problems": problems}
+        screen.give(
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found},
+            on_one_line=True,
+        )  # fmt: skip
+        return
+    pairs = [("Headrace", f"{address} (process {os.getpid()})"), ("Store", str(app.path))]
+    pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
+    total = sum(runs.values())
+    states = ", ".join(f"{many} {state}" for state, many in runs.items())
+    pairs.append(("Taken up", count(total, "open run") + (f" ({states})" if runs else "")))
+    pairs.append(("Preflight", _fit_in_words(app)))
+    screen.facts(pairs)
+    screen.say("Ctrl+C stops it; runs go on at the next start.")
+
+
+def _fit_in_words(app: Headrace) -> str:
+    fit = app.fit
+    if fit is None:
+        return "off"
+    if not fit.checked and not fit.skipped:
+        return ""
+    skipped = f"; {fit.skipped} not looked at for lack of time (`headrace preflight` does)" if fit.skipped else ""
+    if not fit.problems:
+        verb = "fits" if fit.checked == 1 else "fit"
+        return f"{count(fit.checked, 'open run')} {verb} this code{skipped}"
+    lines = [f"{item.run_id}: {item.reason}" for item in fit.problems[:5]]
+    more = [f"and {len(fit.problems) - 5} more"] if len(fit.problems) > 5 else []
+    head = coloured(
+        "warn", f"{len(fit.problems)} of {fit.checked} open runs do not fit this code and are blocked{skipped}"
+    )
+    return "\n".join([head, *lines, *more])

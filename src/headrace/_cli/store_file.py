@@ -1,0 +1,53 @@
+"""The store that a command speaks of: which file, what is in it, and who runs it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from headrace._cli.problem import WrongUse
+from headrace.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from headrace._store.sqlite import SqliteReader
+    from headrace.settings import LoadedSettings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HELP = "The file that holds all runs; by default HEADRACE_STORE__PATH, or headrace.db in this folder."
+
+
+def store_option(function: F) -> F:
+    """``--store``, given to the command as an absolute path."""
+
+    @click.option("--store", type=click.Path(dir_okay=False), metavar="FILE", help=_HELP)
+    @functools.wraps(function)
+    def command(*args: Any, store: str | None, **options: Any) -> Any:
+        return function(*args, store=store_path(store), **options)
+
+    return command  # type: ignore[return-value]  # click replaces the signature anyway
+
+
+def load_settings(**options: str | None) -> LoadedSettings:
+    """The settings, options first (``store__path=...``); a wrong one ends the command."""
+    from headrace.settings import read_settings
+
+    try:
+        return read_settings(options={name.replace("__", "."): value for name, value in options.items()})
+    except ConfigurationError as error:
+        raise WrongUse(str(error), code="configuration_error") from error
+
+
+def store_path(given: str | None) -> Path:
+    return load_settings(store__path=given).settings.store.path.absolute()
+
+
+def open_reader(path: Path) -> SqliteReader:
+    """Read the file; it may be in use."""
+    from headrace._store.sqlite import open_sqlite_reader
+
+    return open_sqlite_reader(path)

@@ -1,0 +1,125 @@
+"""How runs end, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+from headrace._base import faultpoints, log
+from headrace._engine.commands import Commands, RunEnd
+from headrace._engine.journal import Journal
+from headrace._engine.machine import Ended
+from headrace._engine.memory import Memory
+from headrace._engine.resident import Resident
+from headrace._ports.database import Database, Transaction
+from headrace._runs.model import Begun, NewRun, RunState
+from headrace._runs.store import SQL, continue_as, end, run_by_pk
+from headrace.errors import EngineUnavailable
+
+Waiters = list[tuple[int, int]]
+
+
+class Endings:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        journal: Journal,
+        memory: Memory,
+        fail: Callable[[BaseException], None],
+        wake: Callable[[Resident], None],
+        next_of: Callable[[Resident, bytes], NewRun],
+    ) -> None:
+        self._database = database
+        self._journal = journal
+        self._memory = memory
+        self._fail = fail
+        self._wake = wake
+        self._next_of = next_of
+        self._awaited: defaultdict[int, list[asyncio.Future[RunEnd | None]]] = defaultdict(list)
+        self.commands: Commands
+
+    def finish(self, run: Resident, ended: Ended) -> None:
+        """The flow has ended: record its outcome, then tell."""
+        faultpoints.hit("run.before_end")
+        self._memory.leave(run)
+        if ended.state is RunState.REPLACED:
+            self._continue(run, ended)
+            return
+        at = self._journal.now_for(run)
+
+        def operation(tx: Transaction) -> Waiters:
+            return end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+
+        def done(waiters: Waiters | None, error: BaseException | None) -> None:
+            self._memory.has_left(run)
+            if waiters is None:
+                self._fail(error or EngineUnavailable("the end of a run could not be recorded"))
+                return
+            log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
+            self.over(run.pk, waiters, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
+
+        self._journal.submit(operation, done)
+
+    def _continue(self, run: Resident, ended: Ended) -> None:
+        faultpoints.hit("run.before_continue")
+        new = self._next_of(run, ended.arguments or b"{}")
+
+        def done(begun: Begun | None, error: BaseException | None) -> None:
+            self._memory.has_left(run)
+            if begun is None:
+                self._fail(error or EngineUnavailable("a run could not be continued"))
+                return
+            self._tell_callers(run.pk, None)
+            # Not as a fresh one: it has inherited messages.
+            self._memory.call_in(begun.pk)
+
+        self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1), done)
+
+    def over(self, pk: int, waiters: Waiters, ended: RunEnd) -> None:
+        """The end of a run is on disk: tell everybody who waits for it."""
+        faultpoints.hit("run.after_end")
+        left = self._memory.residents.get(pk)
+        if left is not None:
+            self._memory.forget(left)
+        self._tell_callers(pk, ended)
+        for waiter, ordinal in waiters:
+            run = self._memory.residents.get(waiter)
+            if run is None or run.replay is not None:
+                self._memory.call_in(waiter)
+            else:
+                self.commands.child_ended(run, ordinal, ended)
+                self._wake(run)
+
+    def replaced(self, pk: int) -> None:
+        """A start with the policy `replace` has ended this run in its own transaction."""
+        ended = self.end_of(pk)
+        waiters = self._database.read(lambda reader: reader.all(SQL.waiters_of, {"run": pk}))
+        if ended is not None:
+            self.over(pk, [(row[0], row[1]) for row in waiters], ended)
+
+    def end_of(self, pk: int) -> RunEnd | None:
+        record = self._database.read(lambda reader: run_by_pk(reader, pk))
+        if record is None or record.state.is_open:
+            return None
+        return RunEnd(record.id, record.state, record.result, record.error, record.flow)
+
+    def awaited(self, pk: int) -> asyncio.Future[RunEnd | None]:
+        """Done when the end of the run is on disk; None: it goes on as the next run of its id."""
+        future: asyncio.Future[RunEnd | None] = asyncio.get_running_loop().create_future()
+        self._awaited[pk].append(future)
+        return future
+
+    def _tell_callers(self, pk: int, ended: RunEnd | None) -> None:
+        for future in self._awaited.pop(pk, ()):
+            if not future.done():
+                future.set_result(ended)
+
+    def disappoint(self, error: BaseException) -> None:
+        """The engine goes before these runs have ended."""
+        for futures in self._awaited.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+        self._awaited.clear()
