@@ -275,6 +275,7 @@ class Scheduler:
             if not actions:
                 break
             self.chance.choice(actions)()
+        self._count_messages()
         seen = _seen(machine, self.trace, self.commands)
         rows = self.rows[: self.delivered]
         forbidden = {cut for index, called in self.patched_at.items() for cut in range(called + 1, index + 1)}
@@ -283,6 +284,16 @@ class Scheduler:
             tree=self.tree, seed=self.seed, rows=rows, seen=seen,
             cuts=[cut for cut in range(len(rows) + 1) if cut not in forbidden],
         )  # fmt: skip
+
+    def _count_messages(self) -> None:
+        """Each message reached the flow once, or is still there."""
+        found = [line.removeprefix("receive ")[1:-1] for line in self.trace if line.startswith("receive 'message")]
+        still = [message for topic in self.topics.values() for message in topic.unread]
+        still += [message for messages in self.machine.returned.values() for message in messages]
+        still += [row.value or b"" for row in self.crossing if row.kind == Kind.RECEIVE and row.attempt]
+        found += [json.loads(message) for message in still]
+        if sorted(found) != sorted(f"message {number + 1}" for number in range(self.sent)):
+            raise HeadraceError(f"{self.sent} messages were sent, and these are left: {sorted(found)}")
 
     def _actions(self) -> Iterator[Callable[[], None]]:
         for job in self.jobs.values():
@@ -676,7 +687,10 @@ def trouble(tree: Tree, seed: int, *, prefixes: bool, plain: bool = False, other
     except HeadraceError as error:
         return f"live: {error}"
     if plain:
-        trace = on_plain_asyncio(recorded)
+        try:
+            trace = on_plain_asyncio(recorded)
+        except KeyError as error:
+            return f"plain asyncio never asked for command {error}"
         if trace != recorded.seen.trace:
             pairs = itertools.zip_longest(recorded.seen.trace, trace)
             place = next((i, a, b) for i, (a, b) in enumerate(pairs) if a != b)

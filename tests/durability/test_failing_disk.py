@@ -170,3 +170,18 @@ async def test_a_failed_store_closes(disk: FakeDisk, database: SqliteDatabase, t
     assert again.read(count) >= 1
     assert not again.left_in_order
     await again.close()
+
+
+async def test_opening_moves_nothing_into_the_file(disk: FakeDisk, tmp_path: Path) -> None:
+    """On a disk that is nearly full, an opening that checkpointed would take the space it needs to begin."""
+    database = await open_sqlite(tmp_path / "store.db", vfs=disk.vfs)
+    await database.write(lambda tx: tx.run(CREATE))
+    await database.write(lambda tx: tx.run_many(INSERT, ({"content": bytes(4_000)} for _ in range(1_500))))
+    await asyncio.to_thread(database.abandon)
+
+    disk.fail("write", trouble="full", file="store.db")
+    again = await open_sqlite(tmp_path / "store.db", vfs=disk.vfs)
+
+    assert again.read(count) == 1_500
+    disk.heal()
+    await again.close()

@@ -71,8 +71,14 @@ def open_for_writing(path: Path, *, mode: Mode, vfs: str | None = None) -> apsw.
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     connection = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=_CACHED_STATEMENTS)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
+    # Checkpoints are the writer's own affair: SQLite hides the errors of its automatic ones, and a connection that is
+    # closed after a failure must not touch the file again.
+    connection.wal_autocheckpoint(0)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # Of an existing file this would be a write.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     for pragma in (
-        "auto_vacuum = INCREMENTAL",
         "journal_mode = WAL",
         f"synchronous = {_SYNCHRONOUS[mode]}",
         "fullfsync = ON",
@@ -82,8 +88,6 @@ def open_for_writing(path: Path, *, mode: Mode, vfs: str | None = None) -> apsw.
         "trusted_schema = OFF",
         "temp_store = MEMORY",
         "cache_size = -32000",
-        # SQLite hides the errors of its automatic checkpoints; the writer makes its own.
-        "wal_autocheckpoint = 0",
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection

@@ -360,12 +360,11 @@ class GroupCommit:
             self._tell(self._finish_closing, failure)
 
     def _leave(self) -> None:
-        # Closing checkpoints, which neither the dead nor a failed store may do.
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
             self._session.end()
             if not self._abandoned and self._refusal is None:
                 self._mark_as_left_in_order()
+                # The last one to leave in order takes the empty log along.
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         finally:
             self._connection.close(True)

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import sys
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import IO, Any
 
@@ -18,8 +19,9 @@ def serve() -> None:
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    with open(os.devnull) as nothing:
-        os.dup2(nothing.fileno(), 0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     _answer_all(requests, answers)
 
 
@@ -72,6 +74,7 @@ def _find(where: dict[str, Any]) -> Any:
 
 
 def _module(name: str, file: str | None) -> ModuleType:
+    module: ModuleType | None
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError:
@@ -85,7 +88,8 @@ def _module(name: str, file: str | None) -> ModuleType:
 
 
 def _same(module: ModuleType, file: str) -> bool:
-    return getattr(module, "__file__", None) is not None and os.path.samefile(str(module.__file__), file)
+    known = getattr(module, "__file__", None)
+    return known is not None and Path(known).samefile(file)
 
 
 def _load(name: str, file: str) -> ModuleType:

@@ -13,7 +13,7 @@ from headrace._engine.machine import Ended, Replay, RunMachine
 from headrace._engine.preflight import replay_of
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, JournalRow, Kind, RunRecord, RunState
-from headrace._runs.store import journal_of, run_by_id, run_by_pk
+from headrace._runs.store import run_by_id, run_by_pk
 from headrace._store.statements import load
 from headrace.errors import HeadraceError, ReplayDiverged
 

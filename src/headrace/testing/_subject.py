@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
@@ -15,10 +15,10 @@ from headrace._authoring.context import Policy, RunRef
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.commands import RunEnd, error_of
-from headrace._engine.engine import EmbeddedEngine, Limits
+from headrace._engine.engine import Limits
 from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
-from headrace._runs.model import RunRecord, RunState
+from headrace._runs.model import RunState
 from headrace._store.connection import Mode
 from headrace._store.group_commit import answer_future
 from headrace._store.sqlite import SqliteDatabase, _open
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class Keeper(Protocol):
     """What runs and their handles ask of the harness."""
 
-    app: Subject
-
+    @property
+    def app(self) -> Subject: ...
     async def outcome(self, run_id: str, number: int) -> RunEnd: ...
     def told_of(self, run_id: str, state: str) -> None: ...
     async def begin(self, flow: Flow[Any, Any], arguments: bytes, run_id: str | None, policy: Policy) -> RunRef: ...
@@ -181,11 +181,3 @@ class Subject(Headrace):
         await self.__aexit__(None, None, None)
         if engine is not None:
             await engine._attempts.close()
-
-
-def when_dead(engine: EmbeddedEngine) -> bool:
-    """Whether the database under an engine has died, though the engine may not know yet."""
-    return isinstance(engine.database, MortalDatabase) and engine.database.is_dead
-
-
-OnStrike = Callable[[str, object], None]

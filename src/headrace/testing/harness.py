@@ -143,8 +143,6 @@ class Harness:
         self._dead: asyncio.Future[None] | None = None
         self._awaited: list[_Awaited] = []
         self._settling: list[asyncio.Future[None]] = []
-        self._suspicion: asyncio.TimerHandle | None = None
-        self._patience_is_over = False
         self._told_of: set[str] = set()
 
     # Life
@@ -180,7 +178,7 @@ class Harness:
                 error.add_note(f"and at the end: {type(found).__name__}: {found}")
 
     def _watch(self) -> None:
-        idle = IdleWatch(self._when_idle)
+        idle = IdleWatch(self)
         idle.start()
         self._stack.callback(idle.stop)
         faults.watch(self._strike)
@@ -291,10 +289,8 @@ class Harness:
         assert self._dead is not None
         waiting = self._loop.create_task(call)
         try:
-            await asyncio.wait(
-                {waiting, self._dead} | ({stuck} if stuck is not None else set()),
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            others: list[asyncio.Future[Any]] = [self._dead] if stuck is None else [self._dead, stuck]
+            await asyncio.wait([waiting, *others], return_when=asyncio.FIRST_COMPLETED)
             if stuck is not None and stuck.done():
                 stuck.result()
             if not waiting.done():
@@ -355,29 +351,36 @@ class Harness:
         due = [timers.next_event(), on_disk[0] if on_disk else None, planned]
         return min((item for item in due if item is not None and item > now), default=None)
 
-    def _when_idle(self) -> bool:
-        """The loop has nothing to do; True when there is something after all."""
-        self._forget_suspicion()
+    def when_idle(self) -> float | None:
+        """The loop has nothing to do: let those go on who waited for that, or let the clock jump."""
         app = self._app
         if app is None or self._death is not None or self._revival is not None or app._engine is None:
-            return False
+            return None
         if app.engine.failure is not None:
             return self._settle_with(app.engine.failure)
         if not app.engine.is_quiet:
-            return False
+            return None
         if self._settling:
             return self._settle_with(None)
         if not self._awaited:
-            return False
+            return None
         if self._give_up_those_set_aside(app):
-            return True
+            return 0
         due = self._next_due()
         if due is None:
-            return self._suspect()
+            # What the loop does not know of, such as a thread of the test, gets a moment to do something.
+            return _PATIENCE
         self.clock.go_to(due)
-        return True
+        return 0
 
-    def _settle_with(self, failure: BaseException | None) -> bool:
+    def when_silent(self) -> None:
+        """The clock has nowhere to jump, and nothing has come from outside either."""
+        reason = "everything waits, and nothing that could happen is left\n" + self._open_runs()
+        for awaited in self._awaited:
+            if not awaited.stuck.done():
+                awaited.stuck.set_exception(Stuck(awaited.run_id, reason))
+
+    def _settle_with(self, failure: BaseException | None) -> float | None:
         settling, self._settling = self._settling, []
         for settled in settling:
             if settled.done():
@@ -386,7 +389,7 @@ class Harness:
                 settled.set_result(None)
             else:
                 settled.set_exception(failure)
-        return bool(settling)
+        return 0 if settling else None
 
     def _give_up_those_set_aside(self, app: Subject) -> bool:
         aside = {row[0]: row for row in app.database.read(lambda reader: reader.all(QUERIES.set_aside))}
@@ -398,28 +401,6 @@ class Harness:
                 awaited.stuck.set_exception(Stuck(awaited.run_id, f"it is {state}: {reason}"))
                 found = True
         return found
-
-    def _suspect(self) -> bool:
-        # What the loop does not know of, such as a thread of the test, gets a moment to do something.
-        if not self._patience_is_over:
-            self._suspicion = self._loop.call_later(_PATIENCE, self._lose_patience)
-            return False
-        self._patience_is_over = False
-        reason = "everything waits, and nothing that could happen is left\n" + self._open_runs()
-        for awaited in self._awaited:
-            if not awaited.stuck.done():
-                awaited.stuck.set_exception(Stuck(awaited.run_id, reason))
-        return True
-
-    def _lose_patience(self) -> None:
-        self._suspicion = None
-        self._patience_is_over = True
-
-    def _forget_suspicion(self) -> None:
-        if self._suspicion is not None:
-            self._suspicion.cancel()
-            self._suspicion = None
-            self._patience_is_over = False
 
     def _open_runs(self) -> str:
         rows = self.app.database.read(lambda reader: reader.all(QUERIES.open_runs))
@@ -517,7 +498,7 @@ class Harness:
     async def _finish(self) -> None:
         app = await self._alive()
         problems = [] if app.engine.failure is not None or not app.engine.is_quiet else self._merely_going(app)
-        aside = [row for row in app.database.read(lambda reader: reader.all(QUERIES.set_aside))]
+        aside = app.database.read(lambda reader: reader.all(QUERIES.set_aside))
         await self._close()
         assert self._store is not None
         problems += await asyncio.to_thread(check_invariants, self._store.absolute())
