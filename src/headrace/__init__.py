@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headrace._authoring.pipeline import Pipeline
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
-from headrace._ports.database import Statement, Transaction
+    from headrace._ports.database import Statement, Transaction
 
 __all__ = [
     "Headrace",
@@ -56,6 +56,8 @@ _HOME = {
     "Pipeline": "headrace._authoring.pipeline",
     "Retry": "headrace._authoring.retry",
     "Run": "headrace._app.app",
+    "Statement": "headrace._ports.database",
+    "Transaction": "headrace._ports.database",
     "flow": "headrace._authoring.flow",
     "step": "headrace._authoring.step",
 }

@@ -21,6 +21,7 @@ import time
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Self
 
@@ -600,17 +601,19 @@ def on_plain_asyncio(recorded: Recorded) -> list[str]:
             main.exception()
         return trace
     finally:
+        _let_go(loop)
         asyncio._set_running_loop(before)
         sys.set_asyncgen_hooks(*hooks)
         plain_world.reset(reset)
-        _let_go(loop)
 
 
 def _let_go(loop: PlainLoop) -> None:
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
-        task.get_coro().close()  # type: ignore[union-attr]
+        with suppress(RuntimeError):  # it awaited something in its clean-up
+            task.get_coro().close()  # type: ignore[union-attr]
     loop._ready.clear()  # type: ignore[attr-defined]
+    asyncio._set_running_loop(None)
     loop.close()
 
 

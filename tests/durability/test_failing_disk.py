@@ -185,3 +185,18 @@ async def test_opening_moves_nothing_into_the_file(disk: FakeDisk, tmp_path: Pat
     assert again.read(count) == 1_500
     disk.heal()
     await again.close()
+
+
+async def test_a_full_disk_does_not_keep_the_owner(disk: FakeDisk, tmp_path: Path) -> None:
+    """Stopping is what an operator with a full disk does first; the next start looks closer."""
+    database = await open_sqlite(tmp_path / "store.db", vfs=disk.vfs)
+    await database.write(lambda tx: tx.run(CREATE))
+    await database.write(note())
+    disk.fail("write", trouble="full")
+
+    await database.close()
+
+    disk.heal()
+    again = await open_sqlite(tmp_path / "store.db", vfs=disk.vfs)
+    assert (again.read(count), again.left_in_order) == (1, False)
+    await again.close()

@@ -7,9 +7,11 @@ A third, for tests only, profiles calls while a flow runs and finds clock and ra
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import datetime as _datetime
 import dis
+import functools
 import os
 import random
 import secrets
@@ -19,8 +21,8 @@ import time
 import types
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, Protocol
 
 from headrace.errors import DefinitionError, NotDeterministic
 
@@ -30,17 +32,19 @@ _OUTSIDE = "do it in a @step and await that"
 
 _BANNED_MODULES: dict[str, str] = {"random": _CHANCE, "secrets": _CHANCE}
 _BANNED: dict[tuple[int, str], str] = {
-    **{(id(time), name): _CLOCK for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "localtime", "gmtime", "ctime")},
+    **{(id(time), name): _CLOCK for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns")},
     (id(time), "sleep"): "use 'await headrace.sleep(...)'",
     **{(id(_datetime.datetime), name): _CLOCK for name in ("now", "utcnow", "today")},
     (id(_datetime.date), "today"): _CLOCK,
-    **{(id(uuid), name): "use headrace.uuid()" for name in ("uuid1", "uuid4")},
+    **{(id(uuid), name): "use headrace.uuid()" for name in ("uuid1", "uuid4", "uuid6", "uuid7")},
     (id(os), "urandom"): _CHANCE,
     **{(id(builtins), name): _OUTSIDE for name in ("open", "input")},
     **{(id(os), name): _OUTSIDE for name in ("system", "popen", "fork")},
+    (id(os), "getrandom"): _CHANCE,
+    (id(asyncio), "all_tasks"): "its order is an accident; keep the tasks in a list, or use asyncio.TaskGroup",
     (id(threading), "Thread"): "use asyncio.create_task, or a plain (not async) @step, which runs in a thread",
 }
-_OWNERS: tuple[object, ...] = (time, _datetime.datetime, _datetime.date, uuid, os, builtins, threading)
+_OWNERS: tuple[object, ...] = (asyncio, time, _datetime.datetime, _datetime.date, uuid, os, builtins, threading)
 _BANNED_VALUES: dict[int, str] = {
     id(value): replacement
     for (owner_id, name), replacement in _BANNED.items()
@@ -53,7 +57,7 @@ _BANNED_VALUES |= {
     id(value): _CHANCE
     for module in (random, secrets)
     for name in module.__all__
-    if callable(value := getattr(module, name)) and not isinstance(value, type)
+    if callable(value := getattr(module, name)) and value is not random.Random
 }
 
 _AUDITED: dict[str, str] = {
@@ -158,45 +162,89 @@ def inspect_flow(fn: Callable[..., Any]) -> None:
     """Refuse clock and randomness in the body of a flow and in the helpers of its module that it calls."""
     function = getattr(fn, "__wrapped__", fn)
     if isinstance(function, types.FunctionType):
-        _inspect(function, fn.__qualname__, function.__module__, set())
+        _Reading(fn.__qualname__, function.__module__).read(function)
 
 
-def _inspect(function: types.FunctionType, flow: str, module: str, seen: set[types.CodeType]) -> None:
-    for found, replacement, code, line in _suspects(function.__code__, function.__globals__, seen):
-        if isinstance(found, types.FunctionType):
-            if found.__module__ == module:
-                _inspect(found, flow, module, seen)
-            continue
-        raise DefinitionError(f"flow {flow!r} calls {found} at {code.co_filename}:{line}, so a replay would differ; {replacement}")
+class _Reading:
+    """The code of one flow, read instruction by instruction: what lies on top of the stack, and what the names stand for."""
+
+    def __init__(self, flow: str, module: str) -> None:
+        self._flow = flow
+        self._module = module
+        self._seen: set[types.CodeType] = set()
+
+    def read(self, function: types.FunctionType) -> None:
+        self._read_code(function.__code__, function.__globals__, _closure(function))
+
+    def _read_code(self, code: types.CodeType, names: dict[str, Any], known: dict[str, object]) -> None:
+        if code in self._seen:
+            return
+        self._seen.add(code)
+        line = code.co_firstlineno
+        known = dict(known)
+        held = constant = module = None
+        for instruction in dis.get_instructions(code):
+            name, value = instruction.opname, instruction.argval
+            if instruction.positions is not None and instruction.positions.lineno is not None:
+                line = instruction.positions.lineno
+            place = f"{code.co_filename}:{line}"
+            if name in _PASSIVE:
+                continue
+            if name in _STORES:
+                known[value] = held
+                held = None
+            elif name == "CALL" and value == 0 and any(held is item for item in _NEED_ARGUMENT):
+                self._refuse(f"{held.__name__}()", _NEED_ARGUMENT[held], place)  # type: ignore[attr-defined, index]
+            elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+                if held is not None and (replacement := _banned_attribute(held, value)) is not None:
+                    self._refuse(f"{getattr(held, '__name__', held)}.{value}", replacement, place)
+                held = getattr(held, value, None) if isinstance(held, types.ModuleType | type) else None
+            else:
+                if name == "IMPORT_NAME":
+                    module = held = sys.modules.get(value if constant else value.partition(".")[0])
+                elif name == "IMPORT_FROM":
+                    held = getattr(module, value, None)
+                elif name in ("LOAD_GLOBAL", "LOAD_NAME"):
+                    held = names.get(value, getattr(builtins, value, None))
+                else:
+                    held = known.get(value) if name in _LOADS else None
+                self._look_at(held, value, place)
+            constant = value if name == "LOAD_CONST" else None
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                self._read_code(inner, names, known)
+
+    def _look_at(self, held: object, name: str, place: str) -> None:
+        if held is None:
+            return
+        replacement = _BANNED_VALUES.get(id(held))
+        if replacement is None and isinstance(held, types.BuiltinFunctionType) and (found := _c_call(held)) is not None:
+            replacement = found[1]
+        if replacement is not None:
+            self._refuse(name, replacement, place)
+        while isinstance(held, _HELPERS):
+            if isinstance(held, types.FunctionType) and held.__module__ == self._module:
+                self.read(held)
+            held = getattr(held, "__wrapped__", None)
+
+    def _refuse(self, what: str, replacement: str, place: str) -> NoReturn:
+        raise DefinitionError(f"flow {self._flow!r} calls {what} at {place}, so a replay would differ; {replacement}")
 
 
-def _suspects(
-    code: types.CodeType, names: dict[str, Any], seen: set[types.CodeType]
-) -> Iterator[tuple[object, str, types.CodeType, int]]:
-    if code in seen:
-        return
-    seen.add(code)
-    line = code.co_firstlineno
-    held: object = None
-    for instruction in dis.get_instructions(code):
-        if instruction.positions is not None and instruction.positions.lineno is not None:
-            line = instruction.positions.lineno
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            held = names.get(instruction.argval, getattr(builtins, instruction.argval, None))
-            if id(held) in _BANNED_VALUES and held is not None:
-                yield instruction.argval, _BANNED_VALUES[id(held)], code, line
-            elif isinstance(held, types.FunctionType):
-                yield held, "", code, line
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and held is not None:
-            name = instruction.argval
-            if (replacement := _banned_attribute(held, name)) is not None:
-                yield f"{getattr(held, '__name__', held)}.{name}", replacement, code, line
-            held = getattr(held, name, None) if isinstance(held, types.ModuleType | type) else None
-        elif instruction.opname not in ("PRECALL", "CACHE", "PUSH_NULL"):
-            held = None
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _suspects(constant, names, seen)
+_PASSIVE = {"PRECALL", "CACHE", "PUSH_NULL", "RESUME", "NOP"}
+_STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME"}
+_LOADS = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF"}
+_HELPERS = (types.FunctionType, functools._lru_cache_wrapper)
+# These are as good as what the flow gives them.
+_NEED_ARGUMENT: dict[object, str] = {random.Random: _CHANCE, time.gmtime: _CLOCK, time.localtime: _CLOCK, time.ctime: _CLOCK}
+
+
+def _closure(function: types.FunctionType) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            found[name] = cell.cell_contents
+    return found
 
 
 def _banned_attribute(owner: object, name: str) -> str | None:
@@ -211,6 +259,7 @@ def _banned_attribute(owner: object, name: str) -> str | None:
 # The net for tests
 
 _C_CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "urandom"}
+_SEEDS = random.Random.seed.__code__
 _CALLERS_EXEMPT = {"logging", "asyncio", "threading", "headrace", "hypothesis", "pydantic", "_pytest", "coverage"}
 
 
@@ -223,6 +272,8 @@ def profiled(guarded: Guarded) -> Generator[None]:
             caller = frame.f_globals.get("__name__", "").partition(".")[0]
             if caller not in _CALLERS_EXEMPT:
                 _refuse(guarded, found[0], found[1], frame)
+        elif event == "call" and frame.f_code is _SEEDS and frame.f_locals["a"] is None:
+            _refuse(guarded, "random.Random() without a seed", _CHANCE, frame)
 
     before = sys.getprofile()
     sys.setprofile(look)

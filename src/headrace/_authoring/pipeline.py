@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from headrace._authoring.flow import Flow
+from headrace._authoring.guard import inspect_flow
 from headrace.errors import DefinitionError, FlowNotFound
 
 Wiring = Callable[[], Any] | Callable[[], AbstractAsyncContextManager[Any]]
@@ -36,6 +37,7 @@ class Pipeline:
             if not isinstance(item, Flow):
                 raise DefinitionError(f"Pipeline({name!r}): {item!r} in flows is no flow; decorate it with @flow")
             item.shape.check()
+            inspect_flow(item.fn)  # again: helpers that stand below the flow are known by now
         names = [item.name for item in flows]
         for twice in {item for item in names if names.count(item) > 1}:
             raise DefinitionError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from headrace._cli.problem import WrongUse
+from headrace._cli.problem import Problem, WrongUse
 from headrace.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -46,8 +47,24 @@ def store_path(given: str | None) -> Path:
     return load_settings(store__path=given).settings.store.path.absolute()
 
 
+def check_readable(path: Path) -> None:
+    """SQLite needs a file beside a store even to read it; raises ``Problem`` where it cannot be made."""
+    if path.exists() and not path.with_name(path.name + "-shm").exists() and not os.access(path.parent, os.W_OK):
+        message = f"{path.parent} cannot be written, and reading the store needs a file beside it"
+        raise Problem(message, code="no_permission", hint="copy the file into a folder of your own and read it there")
+
+
+def check_writable(path: Path) -> None:
+    """Raises ``Problem`` where a store could not be changed or made."""
+    for place in (path, path.parent):
+        if place.exists() and not os.access(place, os.W_OK):
+            hint = "run it as the user who owns it, or use another --store"
+            raise Problem(f"{place} cannot be written by this user", code="no_permission", hint=hint)
+
+
 def open_reader(path: Path) -> SqliteReader:
     """Read the file; it may be in use."""
     from headrace._store.sqlite import open_sqlite_reader
 
+    check_readable(path)
     return open_sqlite_reader(path)

@@ -46,7 +46,13 @@ class Checker:
         self._one_at_a_time = threading.Lock()
 
     def ask(
-        self, *, store: Path, flows: Mapping[str, Flow[Any, Any]], strict: bool, every: int | None, trusted: tuple[str, ...]
+        self,
+        *,
+        store: Path,
+        flows: Mapping[str, Flow[Any, Any]],
+        strict: bool,
+        every: int | None,
+        trusted: tuple[str, ...],
     ) -> Answer:
         request = {
             "path": sys.path,

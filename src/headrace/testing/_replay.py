@@ -46,7 +46,11 @@ def differences(
     """Replay all runs of the flows in the registry; with ``every`` also from each such prefix of a journal."""
     guard.install()
     for record in _records(reader):
-        if record.flow not in registry.flows or record.state in SET_ASIDE or (only is not None and record.flow not in only):
+        if (
+            record.flow not in registry.flows
+            or record.state in SET_ASIDE
+            or (only is not None and record.flow not in only)
+        ):
             continue
         try:
             _check(reader, registry, record, strict=strict, every=every)

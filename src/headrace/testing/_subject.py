@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
@@ -23,10 +24,13 @@ from headrace._store.connection import Mode
 from headrace._store.group_commit import answer_future
 from headrace._store.sqlite import SqliteDatabase, _open
 from headrace.errors import EngineUnavailable
+from headrace.testing.faults import Crash
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
 
 
 class Keeper(Protocol):
@@ -95,7 +99,7 @@ class MortalDatabase(SqliteDatabase):
     def _tell_the_asked(self) -> None:
         for answer in tuple(self._asked):
             if not answer.done():
-                answer.set_exception(EngineUnavailable("the process died before it answered; what it was asked for may be done or not"))
+                answer.set_exception(EngineUnavailable(NO_ANSWER))
 
     async def buried(self) -> None:
         """Wait until the file is free again."""
@@ -133,6 +137,15 @@ class HarnessRun(Run[R]):
         await super().cancel(force=force)
 
 
+@contextmanager
+def _as_seen_from_outside() -> Iterator[None]:
+    """Whoever talks to a process that dies sees no more than that there is no answer."""
+    try:
+        yield
+    except Crash as crash:
+        raise EngineUnavailable(NO_ANSWER) from crash
+
+
 class Subject(Headrace):
     """Headrace under test."""
 
@@ -162,6 +175,18 @@ class Subject(Headrace):
     ) -> Run[R]:
         ref = await self._keeper.begin(flow, flow.shape.encode(args, kwargs), run_id, policy)
         return HarnessRun(self._keeper, ref, flow)
+
+    async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
+        with _as_seen_from_outside():
+            await super().send(run, topic, value)
+
+    async def cancel(self, run: Run[Any] | RunRef | str, *, force: bool = False) -> None:
+        with _as_seen_from_outside():
+            await super().cancel(run, force=force)
+
+    async def retry(self, run: Run[Any] | RunRef | str) -> RunRef:
+        with _as_seen_from_outside():
+            return await super().retry(run)
 
     def handle(self, run_id: str, number: int | None = None) -> Run[Any]:
         found = super().handle(run_id, number)

@@ -169,7 +169,9 @@ def arm_from_environment() -> Iterator[Fault | None]:
 class _Failing:
     """Stands before a service and fails the first calls."""
 
-    def __init__(self, service: object, times: int, error: Callable[[], Exception], calls: Collection[str] | None) -> None:
+    def __init__(
+        self, service: object, times: int, error: Callable[[], Exception], calls: Collection[str] | None
+    ) -> None:
         self._service = service
         self._left = times
         self._error = error

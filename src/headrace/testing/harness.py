@@ -37,7 +37,7 @@ from headrace.testing import faults
 from headrace.testing._checker import CHECKER, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
-from headrace.testing._subject import HarnessRun, Outfit, Subject
+from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
 from headrace.testing.clock import BEGINNING, VirtualClock
 from headrace.testing.disk import FakeDisk
 from headrace.testing.faults import Crash, Fault
@@ -294,7 +294,7 @@ class Harness:
             if stuck is not None and stuck.done():
                 stuck.result()
             if not waiting.done():
-                raise EngineUnavailable("the process died before it answered")
+                raise EngineUnavailable(NO_ANSWER)
             return waiting.result()
         finally:
             waiting.cancel()
@@ -405,7 +405,8 @@ class Harness:
     def _open_runs(self) -> str:
         rows = self.app.database.read(lambda reader: reader.all(QUERIES.open_runs))
         return "\n".join(
-            f"  {id} #{number} ({flow}) is {state}: {reason} {location}" for id, number, flow, state, reason, location in rows
+            f"  {id} #{number} ({flow}) is {state}: {reason} {location}"
+            for id, number, flow, state, reason, location in rows
         )
 
     # Death
@@ -559,14 +560,20 @@ class Harness:
         )
         if found:
             error = found[0].as_error()
-            error.add_note(f"replayed after the test, with another hash seed:\n{outcome_lines(found)}\nto repeat: {self.command}")
+            error.add_note(
+                f"replayed after the test, with another hash seed:\n{outcome_lines(found)}\nto repeat: {self.command}"
+            )
             raise error
 
     @property
     def command(self) -> str:
         """How to repeat the test that uses this harness."""
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-        return f"PYTHONHASHSEED={other_hash_seed()} pytest {test!r} --headrace-seed={self.seed}" if test else f"seed {self.seed}"
+        return (
+            f"PYTHONHASHSEED={other_hash_seed()} pytest {test!r} --headrace-seed={self.seed}"
+            if test
+            else f"seed {self.seed}"
+        )
 
 
 def _read(store: Path, query: Any) -> Any:

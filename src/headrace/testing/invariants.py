@@ -18,7 +18,12 @@ from headrace._store.statements import load
 
 __all__ = ["check_invariants"]
 
-_QUESTIONS = load("headrace.testing", "invariants.sql")
+# What `headrace check` asks of any store, and what only tests have the patience for.
+_QUESTIONS = {
+    name: texts[name]
+    for texts in (load("headrace._runs", "checks.sql"), load("headrace.testing", "invariants.sql"))
+    for name in texts
+}
 _PAYLOADS = Statement("payloads", "SELECT hash, value FROM payloads")
 
 
@@ -31,7 +36,7 @@ class HasPath(Protocol):
 def check_invariants(database: HasPath | Path) -> list[str]:
     """What is wrong with a store, a line each; reads the file only, so it may be owned by another process."""
     path = database if isinstance(database, Path) else database.path
-    report = check(path, {name: _QUESTIONS[name] for name in _QUESTIONS})
+    report = check(path, _QUESTIONS)
     problems = [f"{finding.check}: {finding.detail}" for finding in report.findings]
     if not problems:
         with open_sqlite_reader(path) as reader:
@@ -41,5 +46,7 @@ def check_invariants(database: HasPath | Path) -> list[str]:
 
 def _wrong_payloads(reader: Reader) -> list[str]:
     return [
-        f"payload_fits_its_hash: {hash.hex()}" for hash, value in reader.each(_PAYLOADS) if sha256(value).digest() != hash
+        f"payload_fits_its_hash: {hash.hex()}"
+        for hash, value in reader.each(_PAYLOADS)
+        if sha256(value).digest() != hash
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from headrace._cli.screen import Screen, common, printable
+from headrace._cli.store_file import check_readable
 
 
 @click.command()
@@ -23,6 +24,7 @@ def backup(screen: Screen, file: Path, target: Path) -> None:
     from headrace._base.clock import SystemClock
     from headrace._store.maintenance import backup as copy
 
+    check_readable(file.absolute())
     manifest = copy(file.absolute(), target.absolute(), now=SystemClock().now())
     if screen.as_json:
         screen.give(asdict(manifest) | {"file": str(target.absolute())})

@@ -8,7 +8,7 @@ import click
 
 from headrace._cli.problem import NOTHING
 from headrace._cli.screen import Screen, common, printable
-from headrace._cli.store_file import store_path
+from headrace._cli.store_file import check_readable, store_path
 
 
 @click.command()
@@ -24,6 +24,7 @@ def check(screen: Screen, file: str | None) -> None:
     from headrace._store.statements import load
 
     path = Path(file).absolute() if file else store_path(None)
+    check_readable(path)
     questions = load("headrace._runs", "checks.sql")
     report = examine(path, {name: questions[name] for name in questions})
     if screen.as_json:

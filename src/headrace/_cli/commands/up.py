@@ -15,7 +15,7 @@ import click
 from headrace._cli import logbook, target
 from headrace._cli.problem import Problem
 from headrace._cli.screen import Screen, coloured, common, count
-from headrace._cli.store_file import load_settings
+from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace
@@ -41,6 +41,7 @@ def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | 
     settings = load_settings(store__path=store, server__host=host, server__port=port).settings
     logbook.configure(level=settings.log.level, form=settings.log.format)
     pipelines = target.load(targets)
+    check_writable(settings.store.path.absolute())
     from headrace._app.wiring import build
 
     asyncio.run(_run(screen, build(pipelines, settings), settings))

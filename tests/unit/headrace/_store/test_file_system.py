@@ -22,7 +22,7 @@ MOUNTS = r"""
         ("/srv", "ext4"),
         ("/home/ada", "nfs4"),
         ("/homework", "ext4"),
-        ("/home/local/ada", "xfs"),
+        ("/srv/local/ada", "xfs"),
         ("/mnt/my share/x", "cifs"),
         ("/over/x", "fuse.sshfs"),
     ],

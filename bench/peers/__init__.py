@@ -1,0 +1,1 @@
+"""The systems: each module is a process that ``bench.child`` talks to."""

@@ -1,0 +1,109 @@
+"""Settings: read from the environment, refused with a reason, shown with their source."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import ConfigurationError
+from headrace.settings import Settings, read_settings
+
+SAMPLES = {
+    "HEADRACE_STORE__PATH": ("other.db", Path("other.db")),
+    "HEADRACE_STORE__DURABILITY": ("fast", "fast"),
+    "HEADRACE_SERVER__HOST": ("localhost", "localhost"),
+    "HEADRACE_SERVER__PORT": ("0", 0),
+    "HEADRACE_LIMITS__ACTIVE_RUNS": ("7", 7),
+    "HEADRACE_LIMITS__IDLE_RUNS": ("0", 0),
+    "HEADRACE_LIMITS__LOOP_STEPS": ("7", 7),
+    "HEADRACE_LIMITS__THREAD_STEPS": ("7", 7),
+    "HEADRACE_LIMITS__PROCESS_STEPS": ("7", 7),
+    "HEADRACE_LIMITS__HISTORY_WARNING": ("7", 7),
+    "HEADRACE_LIMITS__HISTORY": ("7", 7),
+    "HEADRACE_LIMITS__DRAIN": ("1.5", timedelta(seconds=1.5)),
+    "HEADRACE_LOG__LEVEL": ("debug", "debug"),
+    "HEADRACE_LOG__FORMAT": ("json", "json"),
+    "HEADRACE_PREFLIGHT": ("off", "off"),
+}
+
+
+def value_of(settings: Settings, variable: str) -> object:
+    found: object = settings
+    for part in variable.removeprefix("HEADRACE_").lower().split("__"):
+        found = getattr(found, part)
+    return found
+
+
+def test_every_setting_has_a_sample_here() -> None:
+    """A new setting without a sample would be one that nobody has tried to set."""
+    assert [item.variable for item in read_settings({}).each()] == list(SAMPLES)
+
+
+@pytest.mark.parametrize("variable", SAMPLES)
+def test_variable_has_an_effect(variable: str) -> None:
+    """A variable that is documented and ignored is worse than none."""
+    text, expected = SAMPLES[variable]
+
+    loaded = read_settings({variable: text})
+
+    assert value_of(loaded.settings, variable) == expected
+    assert {item.source for item in loaded.each() if item.variable == variable} == {"environment"}
+
+
+def test_misspelt_variable_is_an_error_that_names_the_nearest() -> None:
+    """Ignored in silence, it would start a second, empty store."""
+    with pytest.raises(ConfigurationError, match="HEADRACE_STROE__PATH .* did you mean HEADRACE_STORE__PATH"):
+        read_settings({"HEADRACE_STROE__PATH": "x.db"})
+
+
+def test_variable_unlike_any_other_names_the_list() -> None:
+    """A guess that is far off would mislead."""
+    with pytest.raises(ConfigurationError, match="`headrace config` lists"):
+        read_settings({"HEADRACE_ZZZ": "1"})
+
+
+def test_variables_of_others_are_left_alone() -> None:
+    """The environment is full of them."""
+    assert read_settings({"PATH": "/bin", "HEADRACER": "1"}).settings == Settings()
+
+
+def test_wrong_values_are_told_all_at_once() -> None:
+    """Who mends one and meets the next is annoyed."""
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({"HEADRACE_SERVER__PORT": "many", "HEADRACE_PREFLIGHT": "maybe"})
+
+    assert "HEADRACE_SERVER__PORT='many'" in str(refused.value)
+    assert "HEADRACE_PREFLIGHT='maybe'" in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["10", "10.0", "PT10S"])
+def test_duration_is_seconds_or_iso(text: str) -> None:
+    """People write 10; documents write PT10S."""
+    assert read_settings({"HEADRACE_LIMITS__DRAIN": text}).settings.limits.drain == timedelta(seconds=10)
+
+
+def test_unclear_duration_is_refused_with_an_example() -> None:
+    """Ten what?"""
+    with pytest.raises(ConfigurationError, match="give seconds, for example 10"):
+        read_settings({"HEADRACE_LIMITS__DRAIN": "10 s"})
+
+
+def test_option_goes_before_the_environment_and_says_so() -> None:
+    """What is typed now means more than what was exported last week."""
+    loaded = read_settings({"HEADRACE_SERVER__PORT": "1"}, {"server.port": "2", "server.host": None})
+
+    assert loaded.settings.server.port == 2
+    assert {item.variable: item.source for item in loaded.each()}["HEADRACE_SERVER__PORT"] == "option"
+
+
+def test_wrong_option_is_named_as_an_option() -> None:
+    """The user typed --port and knows of no variable."""
+    with pytest.raises(ConfigurationError, match="^--port='x'"):
+        read_settings({}, {"server.port": "x"})
+
+
+def test_every_setting_has_a_description() -> None:
+    """The reference is made of them."""
+    assert [item.variable for item in read_settings({}).each() if not item.description] == []
