@@ -20,8 +20,8 @@ COMMANDS = {
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),
-    "check": (_HERE + "check:check", "Examine a store file, also while it is in use."),
-    "backup": (_HERE + "backup:backup", "Copy a store file, also while it is in use."),
+    "check": (_HERE + "check:check", "Examine a store FILE, also while it is in use."),
+    "backup": (_HERE + "backup:backup", "Copy the store FILE to TARGET, also while it is in use."),
     "bench": (_HERE + "bench:bench", "Measure this disk and this machine."),
 }
 

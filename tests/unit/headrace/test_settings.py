@@ -54,7 +54,7 @@ def test_variable_has_an_effect(variable: str) -> None:
 
 def test_misspelt_variable_is_an_error_that_names_the_nearest() -> None:
     """Ignored in silence, it would start a second, empty store."""
-    with pytest.raises(ConfigurationError, match="HEADRACE_STROE__PATH .* did you mean HEADRACE_STORE__PATH"):
+    with pytest.raises(ConfigurationError, match=r"HEADRACE_STROE__PATH .* did you mean HEADRACE_STORE__PATH"):
         read_settings({"HEADRACE_STROE__PATH": "x.db"})
 
 
@@ -100,7 +100,7 @@ def test_option_goes_before_the_environment_and_says_so() -> None:
 
 def test_wrong_option_is_named_as_an_option() -> None:
     """The user typed --port and knows of no variable."""
-    with pytest.raises(ConfigurationError, match="^--port='x'"):
+    with pytest.raises(ConfigurationError, match=r"^--port='x'"):
         read_settings({}, {"server.port": "x"})
 
 

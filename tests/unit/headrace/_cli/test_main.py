@@ -34,9 +34,7 @@ def test_lines_in_the_list_are_those_of_the_commands(group: LazyGroup) -> None:
         command = group.get_command(context, name)
         assert command is not None
         assert command.name == name
-        assert command.help is not None
-        first = command.help.splitlines()[0].replace("RUN", "run").replace("FLOW", "").replace("FILE", "file")
-        assert first.split()[0] == line.split()[0]
+        assert (command.help or "").splitlines()[0] == line
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.name)

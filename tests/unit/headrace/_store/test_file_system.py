@@ -8,8 +8,8 @@ from headrace.errors import ConfigurationError
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
-30 22 0:40 / /home rw - nfs4 server:/home rw
-31 30 254:1 / /home/local rw master:1 - xfs /dev/b rw
+30 22 0:40 / /data rw - nfs4 server:/data rw
+31 30 254:1 / /data/local rw master:1 - xfs /dev/b rw
 32 22 0:41 / /mnt/my\040share rw - cifs //server/share rw
 33 22 0:42 / /over rw - ext4 /dev/c rw
 34 33 0:43 / /over rw - fuse.sshfs me@server: rw
@@ -20,9 +20,9 @@ MOUNTS = r"""
     "folder, kind",
     [
         ("/srv", "ext4"),
-        ("/home/ada", "nfs4"),
-        ("/homework", "ext4"),
-        ("/srv/local/ada", "xfs"),
+        ("/data/ada", "nfs4"),
+        ("/datawork", "ext4"),
+        ("/data/local/ada", "xfs"),
         ("/mnt/my share/x", "cifs"),
         ("/over/x", "fuse.sshfs"),
     ],
