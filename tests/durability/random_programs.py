@@ -271,14 +271,14 @@ class Scheduler:
         machine = self.machine
         machine.begin()
         self._advance()
-        while machine.ended is None and len(self.rows) < MOST_ROWS:
-            actions = list(self._actions())
+        while machine.ended is None:
+            actions = list(self._actions()) if len(self.rows) < MOST_ROWS else [self._deliver] * bool(self.crossing)
             if not actions:
                 break
             self.chance.choice(actions)()
         self._count_messages()
         seen = _seen(machine, self.trace, self.commands)
-        rows = self.rows[: self.delivered]
+        rows = self.rows
         forbidden = {cut for index, called in self.patched_at.items() for cut in range(called + 1, index + 1)}
         machine.close()
         return Recorded(

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,53 @@ def test_examples_are_short(path: Path) -> None:
     limit = 90 if path.name == "demo.py" else 60
 
     assert len(path.read_text("utf-8").splitlines()) < limit
+
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+
+
+@contextmanager
+def up(name: str, folder: Path) -> Iterator[None]:
+    """`headrace up examples/NAME` in a folder, until the end of the block."""
+    command = [*HEADRACE, "up", str(EXAMPLES / name), "--port", "0"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if "stops it" in line:
+                break
+        yield
+        process.terminate()
+        process.stdout.read()
+        assert process.wait(timeout=20) == 0, (folder / "log").read_text()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def headrace(folder: Path, *arguments: str) -> str:
+    command = [*HEADRACE, "runs", *arguments]
+
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_examples_run_under_the_command_line(tmp_path: Path) -> None:
+    """The tutorial starts runs of the same files by hand."""
+    order = '{"number": 8, "items": ["pen"]}'
+    with up("orders.py", tmp_path):
+        assert "delivered, paid-order-8/1/1" in headrace(
+            tmp_path, "start", "place_order", "--arg", f"order={order}", "--wait"
+        )
+
+
+def test_a_decision_from_the_command_line_reaches_the_article(tmp_path: Path) -> None:
+    """This is how a person answers a run, word for word as in the tutorial."""
+    with up("approval.py", tmp_path):
+        headrace(tmp_path, "start", "publish", "--arg", "title=rivers", "--arg", "text=water")
+        headrace(tmp_path, "send", "article-rivers", "decision", '{"by": "Ada", "approved": true}')
+        assert "published by Ada" in headrace(tmp_path, "watch", "article-rivers")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec, Protocol, TypeVar, overload
 
 from headrace._authoring.identity import check_id
 from headrace._base.clock import SystemClock, to_datetime
@@ -140,14 +140,19 @@ async def send(run: RunRef | str, topic: str, value: object = None) -> None:
     await in_flow("send").send(run_id, topic, stored)
 
 
-async def receive(topic: str, kind: type[T] | Any = Any) -> T:
+@overload
+async def receive(topic: str) -> Any: ...
+@overload
+async def receive(topic: str, kind: type[T]) -> T: ...
+@overload
+async def receive(topic: str, kind: Any) -> Any: ...
+async def receive(topic: str, kind: Any = Any) -> Any:
     """Take the oldest message of a topic, waiting for one if there is none yet.
 
     ``kind`` is the annotation of the message; limit the wait with ``asyncio.timeout``.
     """
     flow = in_flow("receive")
-    message: T = await flow.receive(topic, message_shape(topic, kind))
-    return message
+    return await flow.receive(topic, message_shape(topic, kind))
 
 
 def message_shape(topic: str, kind: Any) -> Shape:

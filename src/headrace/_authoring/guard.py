@@ -206,6 +206,8 @@ class _Reading:
                     held = getattr(module, value, None)
                 elif name in ("LOAD_GLOBAL", "LOAD_NAME"):
                     held = names.get(value, getattr(builtins, value, None))
+                    if value not in names and (replacement := _BANNED.get((id(builtins), value))) is not None:
+                        self._refuse(value, replacement, place)
                 else:
                     held = known.get(value) if name in _LOADS else None
                 self._look_at(held, value, place)

@@ -16,12 +16,6 @@ from headrace.errors import DefinitionError, FlowNotFound
 Wiring = Callable[[], Any] | Callable[[], AbstractAsyncContextManager[Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Contents:
-    flows: tuple[Flow[Any, Any], ...]
-    wire: Wiring | None
-
-
 class Pipeline:
     """Flows that belong together, and the wiring that gives their steps what they use.
 
@@ -44,15 +38,8 @@ class Pipeline:
                 f"Pipeline({name!r}): two flows are called {twice!r}; give one another name with @flow(name=...)"
             )
         self.name = name
-        self._contents = _Contents(flows=tuple(flows), wire=wire)
-
-    @property
-    def flows(self) -> tuple[Flow[Any, Any], ...]:
-        return self._contents.flows
-
-    @property
-    def wire(self) -> Wiring | None:
-        return self._contents.wire
+        self.flows = tuple(flows)
+        self.wire = wire
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}: {', '.join(item.name for item in self.flows)}>"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from headrace._authoring.step import Step
-from headrace._base import faultpoints
+from headrace._base import faultpoints, log
 from headrace._base.clock import Instant, to_micros
 from headrace._base.recorded_error import decode_error, describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
@@ -257,6 +257,9 @@ class Dispatcher:
 
     def _try_again(self, execution: Execution, attempt: Attempt, stored: bytes, next_at: Instant) -> None:
         run, command = execution.run, execution.command
+        wait = (next_at - self._clock.now()) / 1_000_000
+        why = describe(stored).type_name
+        log.info("step.retry_scheduled", run_id=run.id, step=command.name, attempt=attempt.number, error=why, wait=wait)
         parameters: dict[str, SqlValue] = {
             "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
             "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
@@ -287,6 +290,7 @@ class Dispatcher:
     def _end(self, execution: Execution, outcome: Outcome, value: bytes | None, attempt: Attempt | None = None) -> None:
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
+        log.info("step.ended", run_id=run.id, step=command.name, attempt=execution.number, outcome=outcome.value)
         self._journal.record(
             run, command.ordinal, Kind.STEP, command.name, command.arguments, outcome, value,
             attempt=max(execution.number, 1), started_at=attempt.started_at if attempt is not None else None,
