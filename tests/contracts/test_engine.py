@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,10 +29,20 @@ def world() -> World:
     return World()
 
 
-@pytest.fixture
-async def app(tmp_path: Path, world: World) -> AsyncIterator[Headrace]:
+@asynccontextmanager
+async def embedded(pipeline: Pipeline, folder: Path) -> AsyncIterator[Headrace]:
+    async with Headrace([pipeline], store=folder / "store.db") as app:
+        yield app
+
+
+# Another engine is one more function here.
+ENGINES = {"embedded": embedded}
+
+
+@pytest.fixture(params=ENGINES)
+async def app(request: pytest.FixtureRequest, tmp_path: Path, world: World) -> AsyncIterator[Headrace]:
     pipeline = Pipeline("contract", flows=flows.pipeline.flows, wire=lambda: world)
-    async with Headrace([pipeline], store=tmp_path / "store.db") as app:
+    async with ENGINES[request.param](pipeline, tmp_path) as app:
         yield app
 
 

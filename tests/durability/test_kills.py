@@ -38,10 +38,10 @@ class Victim:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def start(self, runs: int = RUNS, **environment: str) -> subprocess.Popen[str]:
+    def start(self, runs: int = RUNS, *, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.durability.load_program", str(self.folder), str(runs)],
-            env=os.environ | environment,
+            env=os.environ | (environment or {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -73,7 +73,7 @@ class Victim:
     def check_at_the_end(self, runs: int = RUNS) -> None:
         with open_sqlite_reader(self.folder / "store.db") as reader:
             assert reader.read(lambda tx: tx.all(_OPEN)) == []
-            counted = dict(reader.read(lambda tx: tx.all(_COUNTED)))
+            counted: dict[str, int] = dict(reader.read(lambda tx: tx.all(_COUNTED)))
         assert check_invariants(self.folder / "store.db") == []
         assert len(counted) == runs
         assert set(counted.values()) == {1}, "a transactional step had its effect twice"
@@ -98,7 +98,7 @@ def test_a_process_that_is_killed_at_a_named_point_goes_on(victim: Victim, point
     """Each point is a moment at which memory and disk say different things; none may be a bad one."""
     nth = random.Random(point).randrange(1, 40)
 
-    process = victim.start(**kill_environment(point, nth))
+    process = victim.start(environment=kill_environment(point, nth))
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -9, f"{point} was not passed {nth} times: {errors}"
     recorded, ran = victim.check_after_death()
@@ -113,7 +113,7 @@ def test_a_process_that_is_killed_again_and_again_loses_nothing(victim: Victim) 
     seed = int(os.environ.get("SEED", "0")) or random.randrange(2**32)
     chance = random.Random(seed)
     print(f"repeat with: SEED={seed} pytest {__file__}")
-    deaths = 0
+    deaths, runs = 0, RUNS
     for life in range(TRIES):
         recorded, ran = victim.check_after_death()
         runs = RUNS + 6 * life  # each life finds some new work, so that it is not done before it is killed

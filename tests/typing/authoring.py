@@ -53,7 +53,7 @@ async def story(name: str) -> list[int]:
     assert_type(await receive("topic", int), int)
     assert_type(await start(story, name), RunRef)
     child = story(name)
-    assert_type(child, Coroutine[Any, Any, list[int]])
+    assert_type(child, Coroutine[Any, Any, list[int]])  # type: ignore[unused-coroutine]
     await fetch(3)  # type: ignore[arg-type]
     await fetch(name, times=2)  # type: ignore[call-arg]
     await write()  # type: ignore[call-arg]

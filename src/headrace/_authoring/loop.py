@@ -11,6 +11,7 @@ import asyncio
 import gc
 import sys
 import time
+import warnings
 import zlib
 from asyncio import events
 from collections import deque
@@ -172,14 +173,21 @@ class FlowLoop(asyncio.AbstractEventLoop):
         before = events._get_running_loop()
         events._set_running_loop(self)
         try:
-            for task in list(self.tasks.values()):
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                # In its own context, so that what it calls on the way out is known to be called by a flow that leaves.
-                task.home.run(_close, task.get_coro())
+            if self.tasks:
+                self._close_tasks()
         finally:
             events._set_running_loop(before)
         self.tasks.clear()
         self._ready.clear()
+
+    def _close_tasks(self) -> None:
+        with warnings.catch_warnings():
+            # Clean-up that wants to await several things leaves coroutines behind of which none can run any more.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for task in list(self.tasks.values()):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                # In its own context, so that what it calls on the way out is known to be called by a flow that leaves.
+                task.home.run(_close, task.get_coro())
 
     # What asyncio asks of a loop
 

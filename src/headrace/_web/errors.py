@@ -57,5 +57,5 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def framework(request: Request, error: HTTPException) -> JSONResponse:
-        code = {404: "no_such_page", 405: "method_not_allowed"}.get(error.status_code, "refused")
+        code = {404: "no_such_page", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "refused")
         return answer(error.status_code, code, f"{request.method} {request.url.path}: {error.detail}")

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import MutableMapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace._web import errors
@@ -37,8 +38,6 @@ class Gate:
         begun = _Begun(send)
         try:
             await self._app(scope, body, begun)
-        except _TooLarge:
-            await errors.answer(413, "too_large", _too_large())(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller gets the one shape and the log the rest
             response = errors.answer_to_defect(error, f"{scope['method']} {scope['path']}")
             if not begun.happened:
@@ -61,10 +60,6 @@ class Gate:
         return None
 
 
-class _TooLarge(Exception):
-    pass
-
-
 class _Body:
     """Counts what comes in: a body sent in chunks does not say its length before."""
 
@@ -76,7 +71,7 @@ class _Body:
         message = await self._receive()
         self._size += len(message.get("body", b""))
         if self._size > BODY_LIMIT:
-            raise _TooLarge
+            raise HTTPException(413, _too_large())
         return message
 
 

@@ -196,7 +196,7 @@ async def test_nan_is_text(app: Headrace, client: httpx2.AsyncClient) -> None:
     assert answer.json()["result"] == "NaN"
 
 
-REFUSED = [
+REFUSED: list[tuple[str, str, object, int, str]] = [
     ("GET", "/api/runs/nope", None, 404, "run_not_found"),
     ("GET", "/api/nope", None, 404, "no_such_page"),
     ("DELETE", "/api/runs", None, 405, "method_not_allowed"),
@@ -211,7 +211,7 @@ REFUSED = [
     ("POST", "/api/runs", [], 422, "invalid_request"),
     ("POST", "/api/runs/nope/send", {"topic": "x"}, 404, "run_not_found"),
     ("POST", "/api/runs/done/cancel", {}, 409, "run_already_ended"),
-    ("POST", "/api/runs/done/retry", None, 409, "run_already_ended"),
+    ("POST", "/api/runs/done/retry", None, 409, "conflict"),
     ("POST", "/api/runs/done/send", {"topic": "x"}, 409, "run_already_ended"),
 ]
 
@@ -278,6 +278,7 @@ async def test_too_large_a_body_is_refused(client: httpx2.AsyncClient) -> None:
     chunked = await client.post("/api/runs", content=chunks())
 
     assert (told.status_code, chunked.status_code) == (413, 413)
+    assert chunked.json()["error"]["code"] == "too_large"
 
 
 async def test_a_stopped_engine_is_not_ready(app: Headrace, client: httpx2.AsyncClient) -> None:
