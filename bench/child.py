@@ -27,7 +27,7 @@ class Child:
     def __init__(self, module: str, *arguments: str) -> None:
         self.module = module
         self.spawned_at = time.time()
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
+        self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

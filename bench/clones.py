@@ -14,7 +14,7 @@ def clone_newest_run(path: Path, count: int) -> None:
     connection = apsw.Connection(str(path))
     try:
         connection.execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN")
-        newest = connection.execute("SELECT max(pk) FROM runs").fetchone()[0]
+        newest = max(row[0] for row in connection.execute("SELECT max(pk) FROM runs"))
         _copy(connection, "runs", {"pk": ":newest + n", "id": "id || '-' || n"}, "pk", newest, count)
         _copy(connection, "journal", {"run": ":newest + n"}, "run", newest, count)
         connection.execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
@@ -22,9 +22,7 @@ def clone_newest_run(path: Path, count: int) -> None:
         connection.close()
 
 
-def _copy(
-    connection: apsw.Connection, table: str, changed: dict[str, str], key: str, newest: int, count: int
-) -> None:
+def _copy(connection: apsw.Connection, table: str, changed: dict[str, str], key: str, newest: int, count: int) -> None:
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     values = ", ".join(changed.get(column, column) for column in columns)
     connection.execute(

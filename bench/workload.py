@@ -44,8 +44,8 @@ async def wake(due: int) -> None:
 
 @step
 async def resume(number: int) -> int:
-    while held:
-        await asyncio.sleep(3600)
+    if held:
+        await asyncio.Event().wait()
     resumed_at.append(time.time())
     return number
 

@@ -8,7 +8,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -30,6 +30,31 @@ class Hole:
         return f"<{self.name}>"
 
     __repr__ = __str__
+
+
+JSON_OF_THE_CLI = """\
+`--json` writes one JSON document to standard output, also when something is refused: then it is a [Problem](http.md#problem).
+Only a command line that cannot be read is told on standard error, with exit code 2.
+The commands of `runs` give the objects of the [HTTP API](http.md):
+
+| command | object |
+|---|---|
+| `runs ls` | [RunPage](http.md#runpage) |
+| `runs show` | [RunDetail](http.md#rundetail) |
+| `runs history` | [History](http.md#history), all pages in one |
+| `runs result`, `runs start --wait` | [RunResult](http.md#runresult) |
+| `runs start` | [Started](http.md#started) |
+| `runs send`, `cancel`, `retry` | [Accepted](http.md#accepted) |
+| `runs stack` | [Stack](http.md#stack) |
+| `runs watch` | an object a line; `event` is `entry`, `attempt`, `state` or, at last, `end` with the fields of RunResult |
+| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` by pipeline, `runs` by state, `preflight` as below or null |
+| `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
+| `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
+| `config` | by variable: `value`, `source` (`default`, `environment`) |
+| `check` | `file`, `sound`, `schema`, `rows` by table; `findings`: list of `check`, `detail` |
+| `backup` | `file`, `schema`, `rows` by table, `bytes`, `sha256`, `created_at`; the same is beside the copy |
+| `bench` | `machine` and `measured`, times in the unit of their name |
+"""
 
 
 def errors_page() -> str:
@@ -66,7 +91,7 @@ def cli_page() -> str:
     import click
 
     main = importlib.import_module("headrace._cli.main").main
-    page = ["# Command line", MADE.format(source="`headrace._cli`")]
+    page = ["# Command line", MADE.format(source="`headrace._cli`"), JSON_OF_THE_CLI]
     for path, command in _commands(("headrace",), main, click.Context(main, info_name="headrace")):
         context = click.Context(command, info_name=" ".join(path), max_content_width=WIDTH, terminal_width=WIDTH)
         page += [f"## {' '.join(path)}\n", "```text", command.get_help(context).rstrip(), "```\n"]
@@ -103,14 +128,21 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
             yield from _fields(kind, f"{prefix}{name.upper()}__")
             continue
-        label = kind.__name__ if inspect.isclass(kind) else str(kind).replace("typing.", "")
         cells = [
             f"`{prefix}{name.upper()}`",
-            f"`{label}`".replace("|", "\\|"),
+            _kind(kind),
             _default(field),
             field.description or "",
         ]
         yield f"| {' | '.join(cells)} |"
+
+
+def _kind(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{word}`" for word in get_args(kind))
+    label = {"timedelta": "duration", "int | None": "int"}
+    name = kind.__name__ if inspect.isclass(kind) else str(kind)
+    return f"`{label.get(name, name)}`".replace("|", "\\|")
 
 
 def _default(field: Any) -> str:
@@ -120,6 +152,65 @@ def _default(field: Any) -> str:
         return "required"
     value = field.get_default(call_default_factory=True)
     return "none" if value is None else f"`{TypeAdapter(field.annotation).dump_json(value).decode().strip(chr(34))}`"
+
+
+def http_page() -> str:
+    from headrace import Headrace
+
+    api = importlib.import_module("headrace._web.app").create_app(Headrace([], store="any"), token=None).openapi()
+    page = ["# HTTP API of the owner", MADE.format(source="`headrace._web`")]
+    page += [
+        "`headrace up` answers at the address that it prints; the lock file beside the store names it too.",
+        "Every request but those for health needs `Authorization: Bearer TOKEN`; the token is in the file that the lock file names.",
+        "Run ids in paths are percent-encoded, slashes included.",
+        "Instants are ISO 8601 in UTC.\n",
+    ]
+    for path, methods in api["paths"].items():
+        for method, about in methods.items():
+            page += [f"## {method.upper()} {path}\n", about["description"] + "\n", *_call(about)]
+    page += ["# Objects\n"]
+    for name, schema in sorted(api["components"]["schemas"].items()):
+        page += [f"## {name}\n", *_schema(schema)]
+    return "\n".join(page)
+
+
+def _call(about: dict[str, Any]) -> Iterator[str]:
+    rows = [(one["name"], one["schema"], one.get("description", "")) for one in about.get("parameters", ())]
+    if rows:
+        yield from ("| parameter | type | meaning |", "|---|---|---|")
+        yield from (f"| `{name}` | {_type(schema)} | {meaning} |" for name, schema, meaning in rows)
+        yield ""
+    if "requestBody" in about:
+        yield f"Body: {_type(about['requestBody']['content']['application/json']['schema'])}."
+    for status, answer in about["responses"].items():
+        if status != "default":
+            yield f"Answer {status}: {_type(answer['content']['application/json']['schema'])}."
+    yield ""
+
+
+def _schema(schema: dict[str, Any]) -> Iterator[str]:
+    if "description" in schema:
+        yield inspect.cleandoc(schema["description"]).replace("``", "`") + "\n"
+    if "enum" in schema:
+        yield "One of " + ", ".join(f"`{word}`" for word in schema["enum"]) + ".\n"
+        return
+    yield from ("| field | type | meaning |", "|---|---|---|")
+    for name, field in schema.get("properties", {}).items():
+        yield f"| `{name}` | {_type(field)} | {field.get('description', '')} |"
+    yield ""
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}"
+    return "instant" if schema.get("format") == "date-time" else str(schema.get("type", "any JSON"))
 
 
 def events_page() -> str:
@@ -149,7 +240,13 @@ def _events(path: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield name.value, node.func.attr, tuple(word.arg for word in node.keywords if word.arg)
 
 
-PAGES = {"errors.md": errors_page, "cli.md": cli_page, "settings.md": settings_page, "events.md": events_page}
+PAGES = {
+    "errors.md": errors_page,
+    "cli.md": cli_page,
+    "settings.md": settings_page,
+    "http.md": http_page,
+    "events.md": events_page,
+}
 
 
 def main() -> int:

@@ -26,4 +26,5 @@ def _case(plan: Plan, case: str, command: str, *, count: int, steps: int) -> Fig
         child.ask(command)
         measured = [child.ask(command) for _ in range(plan.pick(3, 9))]
         child.ask("close")
+    assert all(rows == count * steps for rows, _ in measured), measured
     return rate("replay", case, OURS, [rows / seconds for rows, seconds in measured], "rows/s")

@@ -20,6 +20,7 @@ def measure_restart(plan: Plan) -> list[Figure]:
             seen = child.ask("resumed")
             spawned = child.spawned_at
             child.ask("close")
+    assert seen["runs"] == count, seen
     case = f"{count:,} unfinished runs of 5 recorded steps"
     note = "from the start of the process; one run was made through the API, the others are copies of its rows"
     return [

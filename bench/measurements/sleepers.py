@@ -27,7 +27,7 @@ def _case(plan: Plan, count: int) -> list[Figure]:
         path = Path(folder) / "sleepers.db"
         clone = plan.quick and count >= _CLONE_FROM
         made = _make_clones(path, count, case) if clone else _make(path, count, case)
-        return made + _restart(plan, path, case)
+        return made + _restart(plan, path, count, case)
 
 
 def _now() -> int:
@@ -68,12 +68,13 @@ def _wait_until(due: int) -> None:
     time.sleep(max(0.0, (due - _now()) / _SECOND))
 
 
-def _restart(plan: Plan, path: Path, case: str) -> list[Figure]:
+def _restart(plan: Plan, path: Path, count: int, case: str) -> list[Figure]:
     with Child("bench.peers.stored", str(path)) as child:
         before = child.ask("memory")
         opened = child.ask("open")
         first = child.ask("first_wake") - child.spawned_at
         grown = child.ask("memory") - before
+        assert child.ask("waiting") == count
         punctual = child.ask("wakes", count=plan.pick(3_000, 20_000), per_second=_WAKES_PER_SECOND)
         busy = child.ask("memory") - before
         child.ask("close")

@@ -89,6 +89,8 @@ def _in_sequence(running: list[tuple[_System, Child]], rounds: int) -> list[Figu
             taken.setdefault(system.name, []).extend(child.ask("sequence", runs=system.sequence))
     names = {"bare group commit": "ten bare commits"}
     return [
-        cost("latency", "one run of 10 steps in sequence", names.get(system.name, system.name), taken[system.name], "ms")
+        cost(
+            "latency", "one run of 10 steps in sequence", names.get(system.name, system.name), taken[system.name], "ms"
+        )
         for system, _ in running
     ]

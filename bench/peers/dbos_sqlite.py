@@ -62,7 +62,7 @@ async def sequence(runs: int) -> list[float]:
 
 async def main(folder: str) -> None:
     url = f"sqlite:///{Path(folder) / 'dbos.sqlite'}"
-    DBOS(config={"name": "bench", "system_database_url": url, "run_admin_server": False, "log_level": "ERROR"})
+    DBOS(config={"name": "bench", "system_database_url": url, "log_level": "ERROR"})
     DBOS.launch()
     try:
         await serve({"throughput": throughput, "sequence": sequence})

@@ -7,7 +7,7 @@ import gc
 import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from bench.machine import resident_bytes
 from headrace import Headrace
 from headrace._authoring.flow import Flow
 from headrace._engine.preflight import check_run, preflight
-from headrace._runs.store import list_runs
+from headrace._runs.store import journal_of, list_runs, run_by_id
 
 _AT_ONCE = 1_000
 _LOOK_EVERY = 0.02
@@ -48,6 +48,9 @@ class Stored:
     async def close(self) -> None:
         await self.app.__aexit__(None, None, None)
 
+    def waiting(self) -> int:
+        return self.app.counts(only_open=True).get("waiting", 0)
+
     # Making runs
 
     async def _start(self, flow: Flow[Any, Any], arguments: Sequence[tuple[Any, ...]]) -> float:
@@ -60,8 +63,7 @@ class Stored:
                 await self.app.start(flow, *each)
 
         await asyncio.gather(*(starter() for _ in range(min(_AT_ONCE, len(arguments)))))
-        while set(self.app.counts(only_open=True)) > {"waiting"}:
-            await asyncio.sleep(_LOOK_EVERY)
+        await _until(lambda: not set(self.app.counts(only_open=True)) - {"waiting"})
         return time.perf_counter() - begun
 
     async def sleepers(self, count: int, due: int) -> float:
@@ -74,20 +76,20 @@ class Stored:
         """One run that is held at its sixth step."""
         workload.held.append(True)
         run = await self.app.start(workload.half_done, next(_numbers))
-        while len((await self.app.history(run.id)).entries) < 5:
-            await asyncio.sleep(_LOOK_EVERY)
+        record = self.app.database.read(lambda reader: run_by_id(reader, run.id))
+        assert record is not None
+        await _until(lambda: len(self.app.database.read(lambda reader: journal_of(reader, record.pk))) == 5)
 
     # What happens to them
 
     async def first_wake(self) -> float:
-        while not workload.woken_at:
-            await asyncio.sleep(0.001)
+        await _until(lambda: bool(workload.woken_at))
         return workload.woken_at[0]
 
     async def resumed(self) -> dict[str, float]:
         """When the first run went on, and when all had ended."""
-        while self.app.counts(only_open=True):
-            await asyncio.sleep(_LOOK_EVERY)
+        await _until(lambda: bool(workload.resumed_at))
+        await _until(lambda: not self.app.counts(only_open=True))
         return {"first": min(workload.resumed_at), "last": time.time(), "runs": len(workload.resumed_at)}
 
     async def wakes(self, count: int, per_second: int) -> dict[str, float]:
@@ -97,8 +99,7 @@ class Stored:
         before = len(workload.lateness)
         await self._start(workload.sleeper, [(next(_numbers), begin + pause * number) for number in range(count)])
         spare = begin / 1_000_000 - time.time()
-        while len(workload.lateness) - before < count:
-            await asyncio.sleep(_LOOK_EVERY)
+        await _until(lambda: len(workload.lateness) - before >= count)
         late = [seconds * 1000 for seconds in workload.lateness[before:]]
         woken = workload.woken_at[before:]
         return {
@@ -127,9 +128,14 @@ class Stored:
         return [found.rows, taken]
 
 
+async def _until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(_LOOK_EVERY)  # noqa: ASYNC110 - nobody tells the outside that all runs are parked
+
+
 async def main(path: str) -> None:
     stored = Stored(Path(path))
-    names = "memory open close sleepers long half_done first_wake resumed wakes replay_one replay_all"
+    names = "memory waiting open close sleepers long half_done first_wake resumed wakes replay_one replay_all"
     await serve({name: getattr(stored, name) for name in names.split()})
 
 

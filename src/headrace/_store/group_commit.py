@@ -37,6 +37,7 @@ _OWNER_EPOCH = _QUERIES.owner_epoch
 _SET_META = _QUERIES.set_meta
 
 _MOST_OPERATIONS = 1_024
+_ANSWERS_IN_A_TURN = 128
 _CHECKPOINT_PAGES = 2_000
 _LONG_LOG_PAGES = 16 * _CHECKPOINT_PAGES
 _PATIENCE_WITH_READERS = 100
@@ -138,8 +139,10 @@ class GroupCommit:
 
     def _deliver(self) -> None:
         answers = self._answers
+        left = _ANSWERS_IN_A_TURN
         try:
-            while answers and not self._abandoned:
+            while answers and left and not self._abandoned:
+                left -= 1
                 done, result, error = answers.popleft()
                 self._answered += 1
                 if done is not None:
@@ -147,7 +150,7 @@ class GroupCommit:
                 elif error is not None:
                     self._report(error)
         finally:
-            # A `done` that raised must not silence those behind it.
+            # The rest comes in the next turn, so that one batch does not hold the loop; a `done` that raised must not silence those behind it.
             if answers and not self._abandoned:
                 self._loop.call_soon(self._deliver)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +56,7 @@ class FakeDisk:
 
     def __init__(self) -> None:
         self.vfs = f"headrace-fake-disk-{next(_numbers)}"
+        self._found: dict[str, bytes] = {}
         self._notes: list[_Note] = []
         self._faults: list[_Fault] = []
         self._system = _Vfs(self)
@@ -76,8 +77,19 @@ class FakeDisk:
     def after_power_loss(self, folder: Path, *, at: int, seed: int) -> None:
         """Write the files as they may be found when the power failed at that moment."""
         chance = random.Random(seed)
-        for name, content in _survivors(self._notes[:at], chance).items():
+        for name, content in _survivors(self._found, self._notes[:at], chance).items():
             (folder / name).write_bytes(content)
+
+    def lose_power(self, folder: Path, *, seed: int) -> None:
+        """Do to the files in their own folder what a power loss does, and begin anew with what is left; nobody may have them open."""
+        left = _survivors(self._found, self._notes, random.Random(seed))
+        for name in {*self._found, *(note.file for note in self._notes)}:
+            for file in (name, *(name + suffix for suffix in _VOLATILE)):
+                (folder / file).unlink(missing_ok=True)
+        for name, content in left.items():
+            (folder / name).write_bytes(content)
+        self._found = left
+        self._notes.clear()
 
     def close(self) -> None:
         self._system.unregister()
@@ -169,10 +181,10 @@ class _File(apsw.VFSFile):
 class _Surface:
     """One file: what a power loss surely leaves, and the changes whose fate is open."""
 
-    def __init__(self) -> None:
-        self.content = bytearray()
+    def __init__(self, content: bytes = b"", *, named: bool = False) -> None:
+        self.content = bytearray(content)
         self.open: list[_Note] = []
-        self.named = False
+        self.named = named
 
     def sync(self) -> None:
         for note in self.open:
@@ -193,8 +205,8 @@ class _Surface:
 class _Folder:
     """Names come and go for good when the folder is synced, which SQLite does with the first sync of each new log."""
 
-    def __init__(self) -> None:
-        self.surfaces: dict[str, _Surface] = {}
+    def __init__(self, found: Mapping[str, bytes]) -> None:
+        self.surfaces = {name: _Surface(content, named=True) for name, content in found.items()}
         self.doomed: dict[str, _Surface] = {}
         self._fresh_logs: set[str] = set()
 
@@ -228,8 +240,8 @@ class _Folder:
             surface.named = True
 
 
-def _survivors(notes: Iterable[_Note], chance: random.Random) -> dict[str, bytes]:
-    folder = _Folder()
+def _survivors(found: Mapping[str, bytes], notes: Iterable[_Note], chance: random.Random) -> dict[str, bytes]:
+    folder = _Folder(found)
     for note in notes:
         folder.replay(note)
     return folder.survivors(chance)

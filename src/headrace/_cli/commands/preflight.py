@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headrace._cli import target
 from headrace._cli.problem import PARTIAL
 from headrace._cli.screen import Screen, common
 from headrace._cli.store_file import open_reader, store_option
+
+if TYPE_CHECKING:
+    from headrace._engine.preflight import Preflight
 
 
 @click.command()
@@ -31,11 +36,7 @@ def preflight(screen: Screen, targets: tuple[str, ...], store: Path) -> None:
     with open_reader(store) as reader:
         found = reader.read(lambda rows: replay(rows, Registry.of(pipelines)))
     if screen.as_json:
-        problems = [
-            {"run": item.run_id, "number": item.number, "flow": item.flow, "reason": item.reason}
-            for item in found.problems
-        ]
-        screen.give({"checked": found.checked, "rows": found.rows, "problems": problems})
+        screen.give(in_json(found))
     else:
         if found.problems:
             screen.table(
@@ -46,3 +47,10 @@ def preflight(screen: Screen, targets: tuple[str, ...], store: Path) -> None:
         screen.say(f"{fitting} of {found.checked} open runs fit this code ({found.rows} journal rows replayed)")
     if found.problems:
         click.get_current_context().exit(PARTIAL)
+
+
+def in_json(found: Preflight) -> object:
+    problems = [
+        {"run": item.run_id, "number": item.number, "flow": item.flow, "reason": item.reason} for item in found.problems
+    ]
+    return {"checked": found.checked, "skipped": found.skipped, "rows": found.rows, "problems": problems}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headrace._cli import logbook, target
+from headrace._cli.commands.preflight import in_json
 from headrace._cli.problem import Problem
 from headrace._cli.screen import Screen, coloured, common, count
 from headrace._cli.store_file import check_writable, load_settings
@@ -99,10 +100,7 @@ def _announce(screen: Screen, app: Headrace, address: str) -> None:
     flows = {pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines}
     fit = app.fit
     if screen.as_json:
-        found = None
-        if fit is not None:
-            problems = [{"run": item.run_id, "flow": item.flow, "reason": item.reason} for item in fit.problems]
-            found = {"checked": fit.checked, "skipped": fit.skipped, "problems": problems}
+        found = None if fit is None else in_json(fit)
         screen.give(
             {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found},
             on_one_line=True,

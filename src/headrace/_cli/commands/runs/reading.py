@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -156,7 +157,7 @@ def history(screen: Screen, run: str, store: Path) -> None:
             page = reader.read(lambda rows: history_of(rows, page.run.id, number, after=after, count=_PAGE))  # noqa: B023
             entries += page.entries
     if screen.as_json:
-        screen.give({"run": to_plain(page.run), "entries": to_plain(entries), "retrying": to_plain(page.retrying)})
+        screen.give(to_plain(replace(page, entries=tuple(entries))))
         return
     began = page.run.created_at
     lines = [line for entry in entries for line in lines_of(entry, began)]
