@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bench import workload
 from bench.child import serve
@@ -39,10 +39,10 @@ class Stored:
         gc.collect()
         return resident_bytes()
 
-    async def open(self) -> float:
+    async def open(self, durability: Literal["safe", "fast"] = "safe") -> float:
         """Seconds until the store is open; its runs are taken up after that."""
         begun = time.perf_counter()
-        self._app = await Headrace([workload.pipeline], store=self._path).__aenter__()
+        self._app = await Headrace([workload.pipeline], store=self._path, durability=durability).__aenter__()
         return time.perf_counter() - begun
 
     async def close(self) -> None:
@@ -129,8 +129,8 @@ class Stored:
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(_LOOK_EVERY)  # noqa: ASYNC110 - nobody tells the outside that all runs are parked
+    while not condition():  # noqa: ASYNC110 - nobody tells the outside that all runs are parked
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 async def main(path: str) -> None:

@@ -122,7 +122,9 @@ class RunAlreadyExists(Conflict):
         self.state = state
 
     def __str__(self) -> str:
-        return f"run {self.run_id!r} exists already and is {self.state}; use another id, or the policy 'join' or 'replace'"
+        return (
+            f"run {self.run_id!r} exists already and is {self.state}; use another id, or the policy 'join' or 'replace'"
+        )
 
 
 class RunAlreadyEnded(Conflict):

@@ -77,7 +77,13 @@ async def take(name: str, values: list[int], chosen: set[str]) -> int:
     return answer
 
 
-TYPED = {"measure": measure, "pair": pair, "words": words, "table": table, "nothing": nothing}
+TYPED: dict[str, Callable[[str], Awaitable[Any]]] = {
+    "measure": measure,
+    "pair": pair,
+    "words": words,
+    "table": table,
+    "nothing": nothing,
+}
 
 
 @flow

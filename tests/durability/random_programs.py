@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import functools
 import gc
 import hashlib
 import itertools
@@ -127,7 +128,11 @@ _NESTED: dict[str, _NestedParts] = {
     "gather": lambda g, n: [g.some(n), g.flip()],
     "group": lambda g, n: [g.some(n)],
     "as_completed": lambda g, n: [g.some(n), g.plain or g.flip(), g.maybe()],
-    "wait": lambda g, n: [g.some(n), g.chance.choice(("FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED")), g.maybe()],
+    "wait": lambda g, n: [
+        g.some(n),
+        g.chance.choice(("FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED")),
+        g.maybe(),
+    ],
     "set": lambda g, n: [g.some(n, 9)],
     "set_of_gathers": lambda g, n: [g.some(n, 9)],
     "set_of_values": lambda g, n: [g.some(n)],
@@ -179,7 +184,11 @@ def _encoded(command: Command, value: Any) -> bytes:
     if command.kind == Kind.START:
         return json.dumps({"id": f"child-{value}", "number": 1}).encode()
     text = json.dumps(value)
-    return {'"NaN"': b"NaN", '"Infinity"': b"Infinity"}.get(text, text.encode()) if command.name == "measure" else text.encode()
+    return (
+        {'"NaN"': b"NaN", '"Infinity"': b"Infinity"}.get(text, text.encode())
+        if command.name == "measure"
+        else text.encode()
+    )
 
 
 # --- live --------------------------------------------------------------------------------------------------------------
@@ -199,7 +208,8 @@ class Seen:
 
 def _seen(machine: RunMachine, trace: list[str], commands: list[Command]) -> Seen:
     described = [
-        (item.ordinal, str(item.kind), item.name, item.arguments, item.due, item.target, item.policy) for item in commands
+        (item.ordinal, str(item.kind), item.name, item.arguments, item.due, item.target, item.policy)
+        for item in commands
     ]
     ended = machine.ended
     outcome = "open" if ended is None else f"{ended.state} {ended.result!r} {ended.arguments!r} {ended.reason}"
@@ -298,10 +308,10 @@ class Scheduler:
 
     def _actions(self) -> Iterator[Callable[[], None]]:
         for job in self.jobs.values():
-            yield lambda job=job: self._finish(job)
+            yield functools.partial(self._finish, job)
         due = [item for item in self.timers.values() if item.due <= self.now]
         for timer in due:
-            yield lambda timer=timer: self._fire(timer)
+            yield functools.partial(self._fire, timer)
         if self.crossing:
             # Often, but not always, a completion is let in before the next one is recorded.
             yield from [self._deliver] * (1 + len(self.jobs))
@@ -333,7 +343,9 @@ class Scheduler:
         self._record(timer, Outcome.OK, None)
 
     def _pass_time(self) -> None:
-        self.now = max(self.now, min(item.due for item in self.timers.values()) + self.chance.choice((0, 0, 700, 3_000)))
+        self.now = max(
+            self.now, min(item.due for item in self.timers.values()) + self.chance.choice((0, 0, 700, 3_000))
+        )
 
     def _send(self) -> None:
         self.sent += 1
@@ -361,7 +373,18 @@ class Scheduler:
         if self.chance.random() < 0.5:
             self.now += self.chance.choice((1, 300, 1_500))
         self._append(
-            JournalRow(0, command.ordinal, command.kind, command.name, command.arguments, outcome, value, attempt, self.now, self.now)
+            JournalRow(
+                0,
+                command.ordinal,
+                command.kind,
+                command.name,
+                command.arguments,
+                outcome,
+                value,
+                attempt,
+                self.now,
+                self.now,
+            )
         )
 
     def _append(self, row: JournalRow) -> None:
@@ -437,7 +460,9 @@ class Scheduler:
 def replayed(recorded: Recorded, cut: int) -> Seen:
     """Replay the first ``cut`` rows, then let the others in as if they came live."""
     head, tail = recorded.rows[:cut], recorded.rows[cut:]
-    machine, trace = _machine(recorded.tree, recorded.seed, frozenset(row.name for row in head if row.kind == Kind.PATCH))
+    machine, trace = _machine(
+        recorded.tree, recorded.seed, frozenset(row.name for row in head if row.kind == Kind.PATCH)
+    )
     replay = Replay(machine, head)
     while not replay.run(None):
         pass
@@ -462,7 +487,10 @@ def difference(recorded: Recorded, cut: int) -> str | None:
     for what in ("trace", "commands", "ended"):
         live, now = getattr(recorded.seen, what), getattr(again, what)
         if live != now:
-            place = next((f" at {i}: {a!r} live, {b!r} now" for i, (a, b) in enumerate(zip(live, now, strict=False)) if a != b), "")
+            place = next(
+                (f" at {i}: {a!r} live, {b!r} now" for i, (a, b) in enumerate(zip(live, now, strict=False)) if a != b),
+                "",
+            )
             return f"replay of {cut} of {len(recorded.rows)} rows: another {what}{place if isinstance(live, list) else f': {live} / {now}'}"
     return None
 
@@ -540,7 +568,9 @@ class PlainLoop(asyncio.SelectorEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return OrderedFuture(self)
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         self.waiting[self.asked] = handle
         self.asked += 1
@@ -611,7 +641,7 @@ def _let_go(loop: PlainLoop) -> None:
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
         with suppress(RuntimeError):  # it awaited something in its clean-up
-            task.get_coro().close()  # type: ignore[union-attr]
+            task.get_coro().close()
     loop._ready.clear()  # type: ignore[attr-defined]
     asyncio._set_running_loop(None)
     loop.close()
@@ -662,7 +692,7 @@ def _from_text(part: Any) -> Any:
 def serve(requests: IO[str], answers: IO[str]) -> None:
     gc.set_threshold(37, 3, 3)
     chance = random.Random()
-    held: list[object] = []
+    held: list[bytearray] = []
     for line in requests:
         held = [bytearray(chance.randint(1, 900)) for _ in range(2_000)][:: chance.randint(2, 5)]
         request = json.loads(line)
@@ -683,7 +713,9 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
 # --- checks ------------------------------------------------------------------------------------------------------------
 
 
-def trouble(tree: Tree, seed: int, *, prefixes: bool, plain: bool = False, other: OtherProcess | None = None) -> str | None:
+def trouble(
+    tree: Tree, seed: int, *, prefixes: bool, plain: bool = False, other: OtherProcess | None = None
+) -> str | None:
     """Why this program does not see the same in every replay, if so."""
     try:
         recorded = Scheduler(tree, seed).run()
@@ -739,7 +771,7 @@ def _smaller(tree: Tree) -> Iterator[Tree]:
                 if len(part) > 1:
                     yield [kind, *parts[:index], part[:number] + part[number + 1 :], *parts[index + 1 :]]
                 for smaller in [["return", None], *_smaller(part[number])] if part[number] != ["return", None] else []:
-                    yield [kind, *parts[:index], part[:number] + [smaller] + part[number + 1 :], *parts[index + 1 :]]
+                    yield [kind, *parts[:index], [*part[:number], smaller, *part[number + 1 :]], *parts[index + 1 :]]
         elif part != ["return", None]:
             for smaller in [["return", None], *_smaller(part)]:
                 yield [kind, *parts[:index], smaller, *parts[index + 1 :]]
@@ -757,7 +789,9 @@ def report(seed: int, *, plain: bool, found: str, fails: Callable[[Tree], bool])
     )
 
 
-def search(seeds: range | list[int], *, plain: bool = False, prefixes_every: int = 10, other: OtherProcess | None = None) -> list[str]:
+def search(
+    seeds: range | list[int], *, plain: bool = False, prefixes_every: int = 10, other: OtherProcess | None = None
+) -> list[str]:
     """Reports of the first failures among the programs of these seeds."""
     guard.install()
     failures: list[str] = []
@@ -766,6 +800,7 @@ def search(seeds: range | list[int], *, plain: bool = False, prefixes_every: int
         tree = program_of(seed, plain=plain)
         found = trouble(tree, seed, prefixes=prefixes, plain=plain, other=other)
         if found is not None:
+
             def fails(smaller: Tree, seed: int = seed, prefixes: bool = prefixes) -> bool:
                 return trouble(smaller, seed, prefixes=prefixes, plain=plain, other=other) is not None
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import random as chance_of
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -34,6 +35,7 @@ from headrace import (
     step,
     use,
 )
+from headrace._authoring.flow import Flow
 from headrace.errors import OutcomeUnknown, RunCancelled, RunTimedOut, ServiceUnavailable
 
 
@@ -402,13 +404,18 @@ async def _joined(number: int, place: str) -> str:
     return f"joined:{number}" if result == "0 1" else f"joined got {result}"
 
 
-_ACTIONS = {
+_ACTIONS: dict[str, Callable[[int], Awaitable[str]]] = {
     "plain": plain, "thread": thread, "shaky": shaky, "hopeless": _hopeless, "transact": transact, "once": _once, "napping": napping,
     "timed_step": timed, "sleep": _sleep, "draw": _draw, "race": _race, "overdue": _overdue, "patch": _patch, "queue": _queue,
 }  # fmt: skip
-_PLACED_ACTIONS = {"stopped": _stopped, "late": _late, "mail": _mail, "joined": _joined}
+_PLACED_ACTIONS: dict[str, Callable[[int, str], Awaitable[str]]] = {
+    "stopped": _stopped,
+    "late": _late,
+    "mail": _mail,
+    "joined": _joined,
+}
 
-FLOWS = [perform, collect, from_outside, stopped, late]
+FLOWS: list[Flow[Any, Any]] = [perform, collect, from_outside, stopped, late]
 
 
 def pipeline() -> Pipeline:

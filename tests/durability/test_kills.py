@@ -93,7 +93,9 @@ def run_to_the_end(victim: Victim, runs: int = RUNS) -> None:
     assert output == "all done\n"
 
 
-@pytest.mark.parametrize("point", [point for point in FAULT_POINTS if point not in ("cancel.before", "eviction.before")])
+@pytest.mark.parametrize(
+    "point", [point for point in FAULT_POINTS if point not in ("cancel.before", "eviction.before")]
+)
 def test_a_process_that_is_killed_at_a_named_point_goes_on(victim: Victim, point: str) -> None:
     """Each point is a moment at which memory and disk say different things; none may be a bad one."""
     nth = random.Random(point).randrange(1, 40)

@@ -7,11 +7,12 @@ begins at another seed, `SEED=` repeats one; the writer is a thread, so a seed t
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import random
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -20,12 +21,11 @@ import pytest
 
 from headrace._engine.engine import Limits
 from headrace._ports.database import Reader, Statement
-from headrace._store import group_commit
 from headrace._store.sqlite import open_sqlite_reader
 from headrace.errors import Conflict, EngineUnavailable, RunCancelled, StoreError
 from headrace.testing import FAULT_POINTS, Crash, FakeDisk, Harness
 from tests.durability import simulated_load as load
-from tests.durability.simulated_load import Act, Ledger, Run
+from tests.durability.simulated_load import Act, Ledger
 
 TRIES = int(os.environ.get("TRIES", "200"))
 FIRST = int(os.environ.get("FIRST", "0"))
@@ -97,3 +97,141 @@ def drawn(chance: random.Random) -> Population:
         limits=limits,
         disk=chance.random() < 0.3,
     )
+
+
+def armed(harness: Harness, chance: random.Random) -> None:
+    """Several deaths: most after some commit, some at a named point."""
+    for _ in range(chance.randrange(1, 5)):
+        if chance.random() < 0.6:
+            harness.crash_once(at_commit=chance.randrange(1, 120))
+        else:
+            harness.crash_once(at=chance.choice(sorted(FAULT_POINTS)), nth=chance.randrange(1, 25))
+
+
+class Play:
+    """One population in one harness, from its start to what must be true at the end."""
+
+    def __init__(self, harness: Harness, population: Population, ledger: Ledger, chance: random.Random) -> None:
+        self.harness = harness
+        self.population = population
+        self.ledger = ledger
+        self.chance = chance
+
+    async def through(self) -> None:
+        harness, population = self.harness, self.population
+        runs = [await harness.start(load.perform, place, act) for place, act in population.places().items()]
+        doing = [asyncio.create_task(self._cancel(f"victim{number}")) for number in range(population.victims)]
+        if population.letters:
+            doing.append(asyncio.create_task(self._post(population.letters)))
+        if self.chance.random() < 0.3:
+            await harness.advance(timedelta(minutes=self.chance.randrange(2_000)))
+            await self._die_or_leave()
+        for run, act in zip(runs, population.acts, strict=True):
+            assert await run.result() == load.expected(act), f"{run.id} came to something else"
+        await asyncio.gather(*doing)
+        for run_id, state in population.runs().items():
+            if state == "completed":
+                await harness.app.handle(run_id).result()
+
+    async def _die_or_leave(self) -> None:
+        down_for = timedelta(minutes=self.chance.choice((0, 5, 60, 5_000)))
+        if self.chance.random() < 0.5:
+            await self.harness.crash(down_for=down_for)
+        else:
+            await self.harness.restart(down_for=down_for)
+
+    async def _cancel(self, place: str) -> None:
+        run = await self.harness.start(load.stopped, place, self.chance.randrange(5))
+        acknowledged = False
+        while not acknowledged:
+            acknowledged = await self._asked(self.harness.cancel(run))
+        with pytest.raises(RunCancelled):
+            await run.result()
+
+    async def _post(self, letters: int) -> None:
+        run = await self.harness.start(load.from_outside, "letters", letters)
+        for number in range(letters):
+            while not await self._asked(self.harness.send(run, "number", number)):
+                pass
+        assert await run.result() == " ".join(map(str, range(letters))), (
+            "an acknowledged message is lost, or out of order"
+        )
+
+    async def _asked(self, call: Awaitable[None]) -> bool:
+        """Whether it was acknowledged; a process that died meanwhile may have done it or not, and is asked again."""
+        try:
+            await call
+        except (Crash, EngineUnavailable, StoreError):
+            return False
+        except Conflict:  # the first time it had been heard, and the run is over
+            return True
+        return True
+
+    def check(self, path: Path) -> None:
+        assert self.ledger.broken == []
+        states = {view.id: view.state for view in self.harness.runs()}
+        assert states == self.population.runs(), "there are other runs than there should be, or they ended otherwise"
+        with open_sqlite_reader(path) as reader:
+            reader.read(self._check_effects)
+
+    def _check_effects(self, reader: Reader) -> None:
+        steps = {key: (name, outcome, attempt) for key, name, outcome, attempt in reader.all(_STEPS)}
+        has_effects = any(name == "transact" and outcome == "ok" for name, outcome, _ in steps.values())
+        effects: dict[str, int] = dict(reader.all(_EFFECTS)) if has_effects else {}
+        ran = self.ledger.ran
+        for key, (name, outcome, attempt) in steps.items():
+            if name == "transact":
+                assert effects.pop(key, 0) == (outcome == "ok"), (
+                    f"I5: the transactional step {key} had another number of effects"
+                )
+            elif name == "once":
+                assert ran[key] <= 1, f"I5: the at-most-once step {key} ran {ran[key]} times"
+                assert ran[key] == 1 or outcome != "ok"
+            elif outcome != "cancelled":
+                assert ran[key] >= attempt, f"I5: {key} is recorded with attempt {attempt} and ran {ran[key]} times"
+        assert not effects, "I5: effects of transactional steps that are not recorded"
+        assert set(ran) <= set(steps), (
+            f"I1: steps ran of which nothing is recorded: {sorted(set(ran) - set(steps))[:5]}"
+        )
+
+
+async def play(folder: Path, population: Population, seed: int, *, faults: Callable[[Harness], None]) -> int:
+    """Play it to the end; returns how often it crashed."""
+    chance = random.Random(f"{seed}/play")
+    ledger = Ledger()
+    with closing(FakeDisk()) as disk:
+        harness = MortalHarness(
+            folder, ledger, limits=population.limits, disk=disk if population.disk else None, seed=seed
+        )
+        async with asyncio.timeout(_SECONDS_OF_PATIENCE), harness:
+            faults(harness)
+            performance = Play(harness, population, ledger, chance)
+            await performance.through()
+            await harness.settle()
+            performance.check(folder / "test.db")
+            return harness.crashes
+
+
+@contextmanager
+def told_how_to_repeat(seed: int) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"seed {seed}; to repeat: SEED={seed} pytest {Path(__file__).relative_to(Path.cwd())} -k lot")
+        raise
+
+
+def test_populations_drawn_by_lot_survive_crashes_drawn_by_lot(tmp_path: Path) -> None:
+    """Orders of events and deaths that nobody thought of; each has to end as if nobody had died."""
+    seeds = [int(SEED)] * _TRIES_OF_ONE_SEED if SEED else range(FIRST, FIRST + TRIES)
+    crashes = 0
+    for index, seed in enumerate(seeds):
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        chance = random.Random(seed)
+        population = drawn(chance)
+        with told_how_to_repeat(seed):
+            crashes += asyncio.run(play(folder, population, seed, faults=functools.partial(armed, chance=chance)))
+        shutil.rmtree(folder)
+
+    assert crashes >= len(seeds) or SEED, "hardly anything died: the lots are drawn too far out"

@@ -33,7 +33,21 @@ _THREAD = "use asyncio.create_task, or a plain (not async) @step, which runs in 
 
 _BANNED_MODULES: dict[str, str] = {"random": _CHANCE, "secrets": _CHANCE}
 _BANNED: dict[tuple[int, str], str] = {
-    **{(id(time), name): _CLOCK for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns")},
+    **{
+        (id(time), name): _CLOCK
+        for name in (
+            "time",
+            "time_ns",
+            "monotonic",
+            "monotonic_ns",
+            "perf_counter",
+            "perf_counter_ns",
+            "process_time",
+            "process_time_ns",
+            "thread_time",
+            "thread_time_ns",
+        )
+    },
     (id(time), "sleep"): "use 'await headrace.sleep(...)'",
     **{(id(_datetime.datetime), name): _CLOCK for name in ("now", "utcnow", "today")},
     (id(_datetime.date), "today"): _CLOCK,
@@ -74,7 +88,16 @@ _AUDITED: dict[str, str] = {
     _OUTSIDE,
 )  # fmt: skip
 # Imports and tracebacks read source files at moments that no flow chooses; log handlers may open their file late.
-_HARMLESS = {"importlib._bootstrap", "importlib._bootstrap_external", "zipimport", "linecache", "tokenize", "logging", "logging.handlers", "traceback"}
+_HARMLESS = {
+    "importlib._bootstrap",
+    "importlib._bootstrap_external",
+    "zipimport",
+    "linecache",
+    "tokenize",
+    "logging",
+    "logging.handlers",
+    "traceback",
+}
 
 _trusted: set[str] = set()
 
@@ -183,7 +206,9 @@ class _Reading:
         self._seen.add(code)
         line = code.co_firstlineno
         known = dict(known)
-        held = constant = module = None
+        held: Any = None
+        module: Any = None
+        constant: object = None
         for instruction in dis.get_instructions(code):
             name, value = instruction.opname, instruction.argval
             if instruction.positions is not None and instruction.positions.lineno is not None:
@@ -195,7 +220,7 @@ class _Reading:
                 known[value] = held
                 held = None
             elif name == "CALL" and value == 0 and any(held is item for item in _NEED_ARGUMENT):
-                self._refuse(f"{held.__name__}()", _NEED_ARGUMENT[held], place)  # type: ignore[attr-defined, index]
+                self._refuse(f"{held.__name__}()", _NEED_ARGUMENT[held], place)
             elif name in ("LOAD_ATTR", "LOAD_METHOD"):
                 if held is not None and (replacement := _banned_attribute(held, value)) is not None:
                     self._refuse(f"{getattr(held, '__name__', held)}.{value}", replacement, place)
@@ -224,7 +249,9 @@ class _Reading:
         replacement = _BANNED_VALUES.get(id(held))
         if isinstance(held, type) and f"{held.__module__}.{held.__qualname__}" in _THREADS:
             replacement = _THREAD
-        elif replacement is None and isinstance(held, types.BuiltinFunctionType) and (found := _c_call(held)) is not None:
+        elif (
+            replacement is None and isinstance(held, types.BuiltinFunctionType) and (found := _c_call(held)) is not None
+        ):
             replacement = found[1]
         if replacement is not None:
             self._refuse(name, replacement, place)
@@ -246,7 +273,12 @@ _STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME"}
 _LOADS = {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF"}
 _HELPERS = (types.FunctionType, functools._lru_cache_wrapper)
 # These are as good as what the flow gives them.
-_NEED_ARGUMENT: dict[object, str] = {random.Random: _CHANCE, time.gmtime: _CLOCK, time.localtime: _CLOCK, time.ctime: _CLOCK}
+_NEED_ARGUMENT: dict[object, str] = {
+    random.Random: _CHANCE,
+    time.gmtime: _CLOCK,
+    time.localtime: _CLOCK,
+    time.ctime: _CLOCK,
+}
 
 
 def _closure(function: types.FunctionType) -> dict[str, object]:
@@ -296,7 +328,7 @@ def profiled(guarded: Guarded) -> Generator[None]:
 def _c_call(function: Any) -> tuple[str, str] | None:
     name = getattr(function, "__name__", "")
     owner = getattr(function, "__self__", None)
-    if name in _C_CLOCKS and getattr(owner, "__name__", "") in ("time", "posix"):
+    if name in _C_CLOCKS and owner is not None and getattr(owner, "__name__", "") in ("time", "posix"):
         return f"{owner.__name__}.{name}", _CHANCE if name == "urandom" else _CLOCK
     if name == "sleep" and getattr(owner, "__name__", "") == "time":
         return "time.sleep", "use 'await headrace.sleep(...)'"

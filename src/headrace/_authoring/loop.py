@@ -17,10 +17,12 @@ from asyncio import events
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVarTuple, Unpack
 
 from headrace._authoring import guard
 from headrace.errors import NotDeterministic
+
+Ts = TypeVarTuple("Ts")
 
 _CHECK_BUDGET_EVERY = 64  # callbacks between two looks at the clock
 _PATIENCE = 5_000_000  # callbacks between two completions; nothing but a loop around sleep(0) needs seconds of them
@@ -74,14 +76,16 @@ class FlowHandle(asyncio.Handle):
 
     __slots__ = ()
 
-    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...], loop: FlowLoop, context: Context | None) -> None:
-        self._context = copy_context() if context is None else context  # type: ignore[attr-defined]
-        self._loop = loop  # type: ignore[attr-defined]
-        self._callback = callback  # type: ignore[attr-defined]
+    def __init__(
+        self, callback: Callable[..., object], args: tuple[Any, ...], loop: FlowLoop, context: Context | None
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
         self._args = args
         self._cancelled = False
-        self._repr = None  # type: ignore[attr-defined]
-        self._source_traceback = None  # type: ignore[attr-defined]
+        self._repr = None
+        self._source_traceback = None
 
 
 MAKES_GATHERING = asyncio.tasks._GatheringFuture.__init__.__code__  # type: ignore[attr-defined]
@@ -209,16 +213,22 @@ class FlowLoop(asyncio.AbstractEventLoop):
     def is_closed(self) -> bool:
         return self.dead
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.Handle:
+    def call_soon(
+        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
         handle = FlowHandle(callback, args, self, context)
         if not self.dead:
             self._ready.append(handle)
         return handle
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
+    def call_later(
+        self, delay: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
         return self.call_at(self._seconds + delay, callback, *args, context=context)
 
-    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         if self.dead:
             return handle
@@ -262,10 +272,14 @@ class FlowLoop(asyncio.AbstractEventLoop):
         if given is None:
             return None
         if not isinstance(given, list | tuple):
-            raise NotDeterministic("asyncio.as_completed in a flow needs a list or a tuple, so that its order is known; write as_completed(list(...))")
+            raise NotDeterministic(
+                "asyncio.as_completed in a flow needs a list or a tuple, so that its order is known; write as_completed(list(...))"
+            )
         for item in given:
             if not asyncio.iscoroutine(item) and not asyncio.isfuture(item):
-                raise NotDeterministic(f"asyncio.as_completed in a flow takes coroutines and tasks, not {type(item).__name__}; write asyncio.ensure_future(...) around it")
+                raise NotDeterministic(
+                    f"asyncio.as_completed in a flow takes coroutines and tasks, not {type(item).__name__}; write asyncio.ensure_future(...) around it"
+                )
         for item in given:
             if asyncio.iscoroutine(item) and id(item) not in self._early:
                 self._early[id(item)] = self._task(item, None, None)
@@ -316,7 +330,11 @@ def _given_to_as_completed() -> object | None:
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(self: FlowLoop, *args: Any, **kwargs: Any) -> NoReturn:
-        raise guard.blame(self._host, f"{name}() of the event loop", "it reaches outside: do it in a @step and await that (plain 'def' steps run in a thread)")
+        raise guard.blame(
+            self._host,
+            f"{name}() of the event loop",
+            "it reaches outside: do it in a @step and await that (plain 'def' steps run in a thread)",
+        )
 
     refuse.__name__ = name
     return refuse

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from headrace._base.recorded_error import decode_error, describe, encode_error
-
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, current_flow, current_step
 from headrace._authoring.flow import Flow
@@ -26,6 +24,7 @@ from headrace._authoring.loop import FlowEvicted, FlowFuture, FlowLoop
 from headrace._authoring.step import Step
 from headrace._base.clock import Instant, from_datetime, to_datetime, to_micros
 from headrace._base.codec import Shape
+from headrace._base.recorded_error import decode_error, describe, encode_error
 from headrace._runs.model import OUTSIDE, JournalRow, Kind, Outcome, RunState
 from headrace.errors import NotDeterministic, RemoteError, ReplayDiverged, ValueRefused
 
@@ -49,7 +48,22 @@ class ContinueAsNew(BaseException):
 class Command:
     """One thing that a flow asked for and that has not been answered."""
 
-    __slots__ = ("arguments", "cancelling", "due", "flow", "future", "handle", "kind", "mark", "name", "ordinal", "policy", "shape", "step", "target")
+    __slots__ = (
+        "arguments",
+        "cancelling",
+        "due",
+        "flow",
+        "future",
+        "handle",
+        "kind",
+        "mark",
+        "name",
+        "ordinal",
+        "policy",
+        "shape",
+        "step",
+        "target",
+    )
 
     def __init__(self, ordinal: int, kind: Kind, name: str, arguments: bytes | None) -> None:
         self.ordinal = ordinal
@@ -124,7 +138,7 @@ class RunMachine:
         self.flow = flow
         self.run_id = run_id
         self.number = number
-        self.loop = FlowLoop(run_id, self)
+        self.loop = FlowLoop(run_id, self)  # type: ignore[abstract]  # what it lacks is filled in below its class
         self.replaying = False
         self.violation: NotDeterministic | None = None
         self.ended: Ended | None = None
@@ -199,7 +213,9 @@ class RunMachine:
         if (arguments := _continued(error)) is not None:
             return Ended(state=RunState.REPLACED, arguments=arguments)
         stored = encode_error(error)
-        return Ended(state=RunState.FAILED, error=stored, reason=f"{type(error).__name__}: {describe(stored).message}"[:500])
+        return Ended(
+            state=RunState.FAILED, error=stored, reason=f"{type(error).__name__}: {describe(stored).message}"[:500]
+        )
 
     def deliver(self, row: JournalRow, *ready: Any) -> None:
         """Let one completion in; only when the flow is quiescent. ``ready`` is its value if it was decoded already."""
@@ -251,7 +267,12 @@ class RunMachine:
         try:
             return None if row.value is None else command.shape.decode(row.value)
         except ValueRefused as refused:
-            raise ReplayDiverged(self.run_id, row.command, f"{row.kind} {row.name!r} with a result", f"an annotation that it does not fit ({refused})") from refused
+            raise ReplayDiverged(
+                self.run_id,
+                row.command,
+                f"{row.kind} {row.name!r} with a result",
+                f"an annotation that it does not fit ({refused})",
+            ) from refused
 
     def _from_outside(self, row: JournalRow) -> None:
         if row.kind == Kind.PATCH:
@@ -410,7 +431,10 @@ class RunMachine:
     def stack(self) -> list[str]:
         """Where each task of the flow waits, as lines of ``file:line in function``, the outermost first."""
         return [
-            f"{task.get_name()}: " + " > ".join(f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}" for frame in _frames(task))
+            f"{task.get_name()}: "
+            + " > ".join(
+                f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}" for frame in _frames(task)
+            )
             for task in self.loop.tasks.values()
         ]
 
@@ -480,5 +504,3 @@ class Replay:
             self.position += 1
             if until is not None and self.position % 32 == 0 and time.perf_counter() > until:
                 return False
-
-

@@ -90,7 +90,8 @@ class Timers:
         if due is None or self._heap[0][2].action != self._refill:
             return due
         return min(
-            (due for due, _, entry in self._heap if entry.action is not None and entry.action != self._refill), default=None
+            (due for due, _, entry in self._heap if entry.action is not None and entry.action != self._refill),
+            default=None,
         )
 
     def _refill(self, _: Any = None) -> None:

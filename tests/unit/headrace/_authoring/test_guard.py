@@ -87,7 +87,7 @@ def test_clock_and_chance_are_refused_when_the_flow_is_declared(name: str) -> No
     """The first replay would differ, weeks later and in production."""
     source, replacement = BANNED[name]
 
-    with pytest.raises(DefinitionError, match="story.py:\\d+") as refused:
+    with pytest.raises(DefinitionError, match=r"story\.py:\d+") as refused:
         module_of(source)
 
     assert replacement in str(refused.value)
@@ -105,7 +105,7 @@ def test_names_around_a_nested_flow_are_known() -> None:
     """Flows of tests stand in functions, and see their imports as closures."""
     import time
 
-    with pytest.raises(DefinitionError, match="headrace.now"):
+    with pytest.raises(DefinitionError, match=r"headrace\.now"):
 
         @flow
         async def story() -> float:
@@ -198,13 +198,15 @@ def test_the_outside_is_refused_with_the_line_and_the_replacement(name: str) -> 
 
 def test_swallowing_the_error_does_not_help() -> None:
     """A broad except in a flow would turn the defect into a wrong result."""
-    source = body("try: open('x')", "except Exception: return 'fallback'").replace("open('x')", "__builtins__['open']('x')")
+    source = body("try: open('x')", "except Exception: return 'fallback'").replace(
+        "open('x')", "__builtins__['open']('x')"
+    )
 
     replay = Replay(
         RunMachine(flow=module_of(source).story, run_id="r", number=1, seed=1, started_at=NOW, arguments=b"{}"), []
     )
 
-    with pytest.raises(NotDeterministic, match="story.py"):
+    with pytest.raises(NotDeterministic, match=r"story\.py"):
         replay.run()
     replay.machine.close()
 
@@ -255,7 +257,9 @@ def test_clean_up_of_an_evicted_run_touches_nothing() -> None:
         body("return getattr(time, 'ti' + 'me')()", head="import time"),
         body("return type(datetime(2026, 1, 1)).now()", head="from datetime import datetime"),
         body("return tempfile._RandomNameSequence().rng.random()", head="import tempfile"),
-        body("return sum(make() for make in [random.Random])", head="import random").replace("sum(make()", "sum(make().random()"),
+        body("return sum(make() for make in [random.Random])", head="import random").replace(
+            "sum(make()", "sum(make().random()"
+        ),
     ],
 )
 def test_the_net_for_tests_finds_what_nobody_can_read(source: str) -> None:

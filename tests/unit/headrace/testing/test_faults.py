@@ -51,7 +51,7 @@ def test_strikes_at_the_chosen_step_only() -> None:
 def test_an_unknown_point_is_refused() -> None:
     """A misspelt fault would never strike, and the test would be green without having tested anything."""
     with pytest.raises(ValueError, match=r"step\.before"):
-        Fault("step.befor")
+        Fault("step.early")
 
 
 def test_crash_at_raises_where_it_was_asked_to_and_is_gone_afterwards() -> None:

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-import headrace
-from headrace import Pipeline, Retry, continue_as_new, flow, receive, send, sleep, start, step, use
+from headrace import Pipeline, Retry, Statement, continue_as_new, flow, receive, send, sleep, start, step, use
 from headrace._engine.engine import Limits
-from headrace.errors import ConfigurationError, EngineUnavailable, ReplayDiverged, RunFailed, ServiceUnavailable
+from headrace.errors import (
+    ConfigurationError,
+    EngineUnavailable,
+    ReplayDiverged,
+    RunFailed,
+    ServiceUnavailable,
+    StoreError,
+)
 from headrace.testing import FAULT_POINTS, FakeDisk, Flaky, Harness, InvariantBroken, Stuck
 
 MINUTE = timedelta(minutes=1)
@@ -64,9 +70,9 @@ async def letter() -> str:
 @flow(id="countdown")
 async def countdown(left: int) -> str:
     await sell()
-    if left == 0:
-        return "lift-off"
-    continue_as_new(left - 1)
+    if left > 0:
+        continue_as_new(left - 1)
+    return "lift-off"
 
 
 @flow(id="story")
@@ -302,7 +308,7 @@ async def test_a_failing_disk_is_told_to_whoever_waits(shop: Shop) -> None:
             await harness.run(sales, 1)
             disk.fail("sync")
 
-            with pytest.raises(headrace.errors.StoreError):
+            with pytest.raises(StoreError):
                 await harness.run(sales, 2)
             disk.heal()
 
@@ -453,7 +459,7 @@ async def test_a_broken_store_fails_the_test(tmp_path: Path) -> None:
     with pytest.raises(InvariantBroken, match="nothing_is_due_after_the_end"):
         async with Harness(pipeline, store=tmp_path / "kept.db") as harness:
             await harness.run(siesta)
-            broken = headrace._ports.database.Statement("broken", "UPDATE runs SET next_at = 1")
+            broken = Statement("broken", "UPDATE runs SET next_at = 1")
             await harness.app.database.write(lambda tx: tx.run(broken))
 
 
