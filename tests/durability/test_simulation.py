@@ -31,6 +31,8 @@ TRIES = int(os.environ.get("TRIES", "200"))
 FIRST = int(os.environ.get("FIRST", "0"))
 SEED = os.environ.get("SEED")
 _TRIES_OF_ONE_SEED = 20
+_PARTS = 1 if SEED else 8
+"""So that several workers of the test runner can share the work."""
 _SECONDS_OF_PATIENCE = 60
 
 _STEPS = Statement(
@@ -221,9 +223,10 @@ def told_how_to_repeat(seed: int) -> Iterator[None]:
         raise
 
 
-def test_populations_drawn_by_lot_survive_crashes_drawn_by_lot(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", range(_PARTS))
+def test_populations_drawn_by_lot_survive_crashes_drawn_by_lot(tmp_path: Path, part: int) -> None:
     """Orders of events and deaths that nobody thought of; each has to end as if nobody had died."""
-    seeds = [int(SEED)] * _TRIES_OF_ONE_SEED if SEED else range(FIRST, FIRST + TRIES)
+    seeds = [int(SEED)] * _TRIES_OF_ONE_SEED if SEED else range(FIRST + part, FIRST + TRIES, _PARTS)
     crashes = 0
     for index, seed in enumerate(seeds):
         folder = tmp_path / str(index)

@@ -299,8 +299,8 @@ class Attempts:
 
     @property
     def are_asleep(self) -> bool:
-        """Whether every step that is under way waits for the clock."""
-        return all(attempt.sleeps for attempt in self.under_way)
+        """Whether every step that is under way waits for the clock, or for the slot of one that does."""
+        return all(attempt.sleeps or attempt.future is None for attempt in self.under_way)
 
     async def sleep(self, attempt: Attempt, duration: timedelta) -> None:
         woken: asyncio.Future[None] = self._loop.create_future()

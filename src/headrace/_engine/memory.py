@@ -172,7 +172,8 @@ class Memory:
         self._idle.move_to_end(run.pk)
         while len(self._idle) > self._limits.idle_runs:
             _, oldest = self._idle.popitem(last=False)
-            self._evict(oldest)
+            if not oldest.is_busy:  # what entered it is on its way to the disk; it rests again after that
+                self._evict(oldest)
         if self.waiting_outside:
             self._admit_soon()
 

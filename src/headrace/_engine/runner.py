@@ -72,7 +72,7 @@ class Runner:
 
     @property
     def is_quiet(self) -> bool:
-        return not (self._ready or self._pumping or self.memory.waiting_outside)
+        return not (self._ready or self._pumping or (self.memory.waiting_outside and self.memory.has_room))
 
     # Slices
 
@@ -250,6 +250,8 @@ class Runner:
                 self.memory.show(run.pk, Shown(RunState.RUNNING, "", None, ""), run)
             return
         shown = run.waiting_for()
+        if self._timers.is_due(shown.next_at):
+            return  # its timer fires in this very moment; a run that left memory now would be called back in for it, for ever
         if shown != run.shown:
             self.memory.show(run.pk, shown, run)
         else:

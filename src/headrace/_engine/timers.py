@@ -78,6 +78,9 @@ class Timers:
         if due is not None and (due, pk) <= self._covered:
             self.add(due, self._wake, pk)
 
+    def is_due(self, due: Instant | None) -> bool:
+        return due is not None and due <= self._clock.now()
+
     def next_due(self) -> Instant | None:
         while self._heap and self._heap[0][2].action is None:
             heapq.heappop(self._heap)

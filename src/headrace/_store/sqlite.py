@@ -139,8 +139,9 @@ class SqliteReader:
         for connection in self._connections:
             try:
                 connection.close(True)
-            except apsw.ThreadingViolationError:
-                # Another thread is in the middle of a query; its connection goes with the thread.
+            except apsw.Error:
+                # Another thread is in the middle of a query, whose connection goes with it, or the disk is gone: nothing that a
+                # reader could lose.
                 continue
         self._connections.clear()
 

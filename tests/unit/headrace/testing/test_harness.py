@@ -146,6 +146,26 @@ async def test_runs_that_left_memory_are_woken_by_the_clock_too(shop: Shop) -> N
         assert harness.elapsed == 5 * MINUTE
 
 
+@step
+async def doze() -> None:
+    await sleep(MINUTE)
+
+
+@flow
+async def dozing() -> None:
+    await doze()
+
+
+@pytest.mark.parametrize("limits", [Limits(loop_steps=1), Limits(active_runs=1)], ids=["steps", "runs"])
+async def test_the_clock_jumps_for_a_step_that_others_stand_in_line_for(limits: Limits) -> None:
+    """Whoever waits for a slot waits for the clock like the one who has it; a clock that stood still would hold all for ever."""
+    async with Harness(dozing, limits=limits) as harness:
+        runs = [await harness.start(dozing) for _ in range(3)]
+        await asyncio.gather(*(run.result() for run in runs))
+
+        assert harness.elapsed == 3 * MINUTE
+
+
 async def test_what_the_test_has_planned_happens_on_the_way() -> None:
     """Stand-ins change with time: the letter arrives in the third minute, not when the clock has passed it by an hour."""
     async with Harness(pipeline) as harness:
@@ -376,7 +396,7 @@ async def test_the_order_of_a_set_is_found_out() -> None:
         async with Harness(unordered) as harness:
             await harness.run(unordered)
 
-    assert diverged.value.position == 8
+    assert diverged.value.position >= 8, "the words are told apart by their digests, and the first may be the same by chance"
     assert "--headrace-seed=0" in diverged.value.__notes__[0]
 
 
