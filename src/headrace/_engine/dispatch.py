@@ -13,7 +13,7 @@ from headrace._base.recorded_error import decode_error, describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
 from headrace._engine.journal import Journal
 from headrace._engine.machine import NULL, Command
-from headrace._engine.resident import Resident
+from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
@@ -180,6 +180,8 @@ class Dispatcher:
             else:
                 run.executions.pop(command.ordinal, None)
                 run.arrived.append((recorded, ()))
+                if going:
+                    run.shown = GOING
             self._keeper.wake(run)
 
         self._journal.submit(operation, done, isolated=True)

@@ -14,7 +14,7 @@ from typing import Any
 from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command
-from headrace._engine.resident import Resident, Shown
+from headrace._engine.resident import GOING, Resident, Shown
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Done, Operation, Transaction
 from headrace._runs.model import OUTSIDE, Begun, JournalRow, Kind, NewRun, Outcome, RunState
@@ -51,7 +51,7 @@ class Entry:
         self.then = then
         self.going = not run.is_going
         if self.going:
-            run.shown = Shown(RunState.RUNNING, "", None, "")
+            run.shown = GOING
 
     def __call__(self, tx: Transaction) -> Any:
         result = self.also(tx) if self.also is not None else None

@@ -162,7 +162,12 @@ class Memory:
             if run is not None:
                 run.writing -= 1
                 if error is None and not run.gone and not run.is_busy and run.shown is shown:
-                    self.rest(run)
+                    if (
+                        run.is_going
+                    ):  # what was under way is over already, and the file has to say what the run waits for now
+                        self._wake(run)
+                    else:
+                        self.rest(run)
 
         self._journal.submit(lambda tx: tx.run(SQL.set_state, parameters), done)
 

@@ -38,6 +38,9 @@ class Shown(NamedTuple):
     location: str
 
 
+GOING = Shown(RunState.RUNNING, "", None, "")
+
+
 class Resident:
     def __init__(self, record: RunRecord, machine: RunMachine, pipeline: str) -> None:
         self.pk = record.pk

@@ -18,7 +18,7 @@ from headrace._engine.dispatch import Dispatcher
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Command, Ended
 from headrace._engine.memory import Limits, Memory
-from headrace._engine.resident import Resident, Shown
+from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
 from headrace._ports.database import Database, Reader, SqlValue
@@ -119,7 +119,7 @@ class Runner:
             self.set_aside(run, RunState.BLOCKED, f"its recorded input does not fit the flow any more: {error}")
         finally:
             if self._watchdog.leave() is not None and not run.gone:
-                self.memory.show(run.pk, Shown(RunState.RUNNING, "", None, ""), run)
+                self.memory.show(run.pk, GOING, run)
 
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None:
         """This run cannot go on by itself; nothing of it is lost."""
@@ -247,7 +247,7 @@ class Runner:
             return
         if run.is_busy:
             if not run.is_going and run.is_working:  # a retry has begun: the run does not wait any more
-                self.memory.show(run.pk, Shown(RunState.RUNNING, "", None, ""), run)
+                self.memory.show(run.pk, GOING, run)
             return
         shown = run.waiting_for()
         if self._timers.is_due(shown.next_at):

@@ -396,7 +396,9 @@ async def test_the_order_of_a_set_is_found_out() -> None:
         async with Harness(unordered) as harness:
             await harness.run(unordered)
 
-    assert diverged.value.position >= 8, "the words are told apart by their digests, and the first may be the same by chance"
+    assert diverged.value.position >= 8, (
+        "the words are told apart by their digests, and the first may be the same by chance"
+    )
     assert "--headrace-seed=0" in diverged.value.__notes__[0]
 
 
