@@ -133,6 +133,7 @@ class Play:
         await asyncio.gather(*doing)
         for run_id, state in population.runs().items():
             if state == "completed":
+                await harness.settle()  # a process that is just dying could not be asked
                 await harness.app.handle(run_id).result()
 
     async def _die_or_leave(self) -> None:

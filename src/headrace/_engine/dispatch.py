@@ -194,9 +194,11 @@ class Dispatcher:
         execution = run.executions.get(attempt.command.ordinal)
         if run.gone or execution is None or execution.attempt is not attempt:
             return
+        if attempt.stopping is Stop.SHUTDOWN or (self.closing and isinstance(error, EngineUnavailable)):
+            # The attempt does not count. It stays in its run, so that the file goes on saying that the run is going on, and the
+            # next start takes it up again.
+            return
         execution.attempt = None
-        if self.closing and isinstance(error, EngineUnavailable):
-            return  # the workers are going; the attempt does not count
         if attempt.stopping is not None:
             self._stopped(execution, attempt)
         elif error is not None:

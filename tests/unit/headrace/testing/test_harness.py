@@ -166,6 +166,16 @@ async def test_the_clock_jumps_for_a_step_that_others_stand_in_line_for(limits: 
         assert harness.elapsed == 3 * MINUTE
 
 
+async def test_a_step_that_was_stopped_by_a_restart_is_taken_up_again() -> None:
+    """The file must not say that its run waits for something: nothing would come, and nobody would look."""
+    async with Harness(dozing) as harness:
+        run = await harness.start(dozing)
+        await harness.settle()
+        await harness.restart()
+
+        await run.result()
+
+
 async def test_what_the_test_has_planned_happens_on_the_way() -> None:
     """Stand-ins change with time: the letter arrives in the third minute, not when the clock has passed it by an hour."""
     async with Harness(pipeline) as harness:
