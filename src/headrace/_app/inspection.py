@@ -23,7 +23,8 @@ from headrace._app.view import (
 from headrace._base.clock import to_datetime
 from headrace._ports.database import Reader
 from headrace._runs.model import Attempt, JournalRow, RunRecord
-from headrace._runs.store import SQL, attempts_of, fetch, list_runs, messages_of, run_by_id
+from headrace._runs.store import SQL, attempts_of, list_runs, messages_of, run_by_id
+from headrace._store.blobs import fetch
 from headrace._store.statements import load
 from headrace.errors import FlowNotFound, RunNotFound
 

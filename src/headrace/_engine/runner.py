@@ -23,7 +23,8 @@ from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
 from headrace._ports.database import Database, Reader, SqlValue
 from headrace._runs.model import Kind, Outcome, RunState
-from headrace._runs.store import SQL, attempts_of, fetch, messages_of
+from headrace._runs.store import SQL, attempts_of, messages_of
+from headrace._store.blobs import fetch
 from headrace.errors import NotDeterministic, ReplayDiverged, ValueRefused
 
 _SLICE = 0.002

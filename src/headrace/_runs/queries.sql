@@ -60,8 +60,9 @@ SELECT state, count(*) FROM runs GROUP BY state ORDER BY state
 SELECT state, count(*) FROM runs WHERE finished_at IS NULL GROUP BY state ORDER BY state
 
 -- name: set_state
--- An open run is now in this state; it says since when, why, until when and where.
-UPDATE runs SET state = :state, reason = :reason, location = :location, since_at = :at, next_at = :next_at
+-- An open run is now in this state; it says since when, why, until when and where. One that was asked to stop stays so, and is found at a restart.
+UPDATE runs SET state = CASE WHEN cancel_at IS NOT NULL AND :state = 'waiting' THEN 'cancelling' ELSE :state END,
+                reason = :reason, location = :location, since_at = :at, next_at = :next_at
 WHERE pk = :pk AND finished_at IS NULL
 
 -- name: set_going
@@ -164,14 +165,6 @@ DELETE FROM inbox WHERE run = :run
 -- name: move_messages
 -- Unread messages go to the run that continues.
 UPDATE inbox SET run = :new WHERE run = :old
-
--- name: put_payload
--- A value too large for a row, once per content.
-INSERT INTO payloads (hash, value) VALUES (:hash, :value) ON CONFLICT DO NOTHING
-
--- name: payload
--- A value put aside.
-SELECT value FROM payloads WHERE hash = :hash
 
 -- name: due_runs
 -- Runs for which something is due until then, the earliest first.

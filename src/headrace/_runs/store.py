@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 
 from headrace._base.clock import Instant
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
 from headrace._runs.model import Attempt, Begun, JournalRow, Message, NewRun, RunRecord, RunState
+from headrace._store.blobs import ASIDE_OVER, REFERENCE, fetch, put_aside
 from headrace._store.statements import load
-from headrace.errors import RunAlreadyExists, StoreCorrupt
+from headrace.errors import RunAlreadyExists
 
 SQL = load("headrace._runs")
 
-ASIDE_OVER = 128 * 1024
-_REFERENCE = b"\x00"  # no JSON text begins with it
-
 _APPEND = SQL.append_journal
-
-
-def put_aside(tx: Transaction, value: bytes | None) -> bytes | None:
-    """A large value goes to its own table, by content; the row keeps a reference."""
-    if value is None or len(value) <= ASIDE_OVER:
-        return value
-    digest = sha256(value).digest()
-    tx.run(SQL.put_payload, {"hash": digest, "value": value})
-    return _REFERENCE + digest
-
-
-def fetch(reader: Reader, stored: bytes | None) -> bytes | None:
-    if stored is None or not stored.startswith(_REFERENCE):
-        return stored
-    row = reader.one(SQL.payload, {"hash": stored[1:]})
-    if row is None:
-        raise StoreCorrupt(
-            f"a value that was put aside is gone: {stored[1:].hex()}; run `headrace check`, then restore a backup"
-        )
-    value: bytes = row[0]
-    return value
 
 
 # Runs
@@ -203,8 +179,8 @@ def journal_of(reader: Reader, run: int) -> list[JournalRow]:
 
 def _journal_row(reader: Reader, row: Row) -> JournalRow:
     found = JournalRow._make(row)
-    if (found.value and found.value.startswith(_REFERENCE)) or (
-        found.arguments and found.arguments.startswith(_REFERENCE)
+    if (found.value and found.value.startswith(REFERENCE)) or (
+        found.arguments and found.arguments.startswith(REFERENCE)
     ):
         return found._replace(value=fetch(reader, found.value), arguments=fetch(reader, found.arguments))
     return found

@@ -10,3 +10,11 @@ SELECT value FROM meta WHERE name = :name;
 -- Write down what the file says about itself.
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: put_payload
+-- A value too large for a row, once per content.
+INSERT INTO payloads (hash, value) VALUES (:hash, :value) ON CONFLICT DO NOTHING
+
+-- name: payload
+-- A value put aside.
+SELECT value FROM payloads WHERE hash = :hash
