@@ -18,10 +18,10 @@ from headrace._base.codec import Shape
 from headrace.errors import ConfigurationError, DefinitionError
 
 if TYPE_CHECKING:
-    from headrace._events.model import Event, Published
-    from headrace._jobs.lifecycle import JobRef
     from headrace._authoring.flow import Flow
     from headrace._authoring.step import Step
+    from headrace._events.model import Event, Published
+    from headrace._jobs.lifecycle import JobRef
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,14 @@ class FlowContext(Protocol):
     def send(self, run_id: str, topic: str, value: bytes) -> Awaitable[None]: ...
     def receive(self, topic: str, shape: Shape) -> Awaitable[Any]: ...
     def publish(
-        self, topic: str, data: object, *, subject: str | JobRef | None, event_id: str | None, source: str | None, time: datetime | None
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
     ) -> Awaitable[Published]: ...
     def wait_event(self, topic: str, subject: str | JobRef | None) -> Awaitable[Event[Any]]: ...
     def patched(self, name: str) -> bool: ...
@@ -78,7 +85,14 @@ class StepContext(Protocol):
     def progress(self, value: object) -> None: ...
     def previous_progress(self) -> Any: ...
     async def publish(
-        self, topic: str, data: object, *, subject: str | JobRef | None, event_id: str | None, source: str | None, time: datetime | None
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
     ) -> Published: ...
     def use(self, kind: type[T]) -> T: ...
 

@@ -108,9 +108,15 @@ class Registry:
             [item for pipeline in pipelines for item in pipeline.events],
             [item for pipeline in pipelines for item in pipeline.lifecycles],
         )
-        triggers = {f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.triggers}
+        triggers = {
+            f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.triggers
+        }
         return Registry(
-            MappingProxyType(flows), MappingProxyType(owners), MappingProxyType(names), catalogue, MappingProxyType(triggers)
+            MappingProxyType(flows),
+            MappingProxyType(owners),
+            MappingProxyType(names),
+            catalogue,
+            MappingProxyType(triggers),
         )
 
     def name_of(self, flow: Flow[Any, Any]) -> str:

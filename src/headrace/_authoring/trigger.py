@@ -127,7 +127,16 @@ def on(
     a new one begins with the next event, or with ``since="beginning"``. ``parts`` of it can be worked on by different processes.
     """
     return Trigger(
-        topics, target, args=args, name=name, where=where, retry=retry, timeout=timeout, since=since, job=job, parts=parts
+        topics,
+        target,
+        args=args,
+        name=name,
+        where=where,
+        retry=retry,
+        timeout=timeout,
+        since=since,
+        job=job,
+        parts=parts,
     )
 
 
@@ -166,4 +175,3 @@ def _as_step(target: Step[Any, Any] | Callable[..., Any], where: str, timeout: S
     if len(parameters) != wanted:
         raise DefinitionError(f"{where}: a handler takes {'(tx, event)' if wanted == 2 else '(event)'}")
     return target
-

@@ -27,6 +27,23 @@ DEATHS_BEFORE_QUARANTINE = 3
 _SECONDS_BETWEEN_PROGRESS = 1.0
 
 
+class StepAttempt(Attempt):
+    """An attempt at a step that a flow called."""
+
+    def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int, reports: Dispatcher) -> None:
+        super().__init__(
+            step, number, key=run.key_of(command.ordinal), owner=run.id, pipeline=run.pipeline, reports=reports
+        )
+        self.run = run
+        self.command = command
+
+    def call(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return self.step.shape.decode(self.stored_call())
+
+    def stored_call(self) -> bytes:
+        return self.command.arguments or b"{}"
+
+
 class Execution:
     """One step call of one run, over all its attempts."""
 
@@ -51,7 +68,7 @@ class Execution:
         self.called_at = called_at
         self.number = 0
         self.deaths = 0
-        self.attempt: Attempt | None = None
+        self.attempt: StepAttempt | None = None
         self.retry: Entry | None = None
         self.in_transaction = False
         self.progress = run.progress.get(command.ordinal)
@@ -135,7 +152,7 @@ class Dispatcher:
             return
         faultpoints.hit("step.before", execution.step)
         execution.number += 1
-        attempt = Attempt(execution.run, execution.command, execution.step, execution.number)
+        attempt = StepAttempt(execution.run, execution.command, execution.step, execution.number, self)
         attempt.started_at = self._clock.now()
         if execution.step.mode == "transaction":
             self._in_transaction(execution, attempt)
@@ -147,7 +164,7 @@ class Dispatcher:
             execution.attempt = None
             self._end(execution, Outcome.ERROR, encode_error(refused))
 
-    def _in_transaction(self, execution: Execution, attempt: Attempt) -> None:
+    def _in_transaction(self, execution: Execution, attempt: StepAttempt) -> None:
         run, command, step = execution.run, execution.command, execution.step
         args, kwargs = step.shape.decode(command.arguments or b"{}")
         context = self._attempts.context_for(attempt)
@@ -188,7 +205,7 @@ class Dispatcher:
 
     # From attempt to record
 
-    def ended(self, attempt: Attempt, result: Any, error: BaseException | None) -> None:
+    def ended(self, attempt: StepAttempt, result: Any, error: BaseException | None) -> None:
         """An attempt is over, one way or another."""
         run = attempt.run
         execution = run.executions.get(attempt.command.ordinal)
@@ -207,13 +224,13 @@ class Dispatcher:
             self._succeeded(execution, attempt, result)
         self._keeper.wake(run)
 
-    def late(self, attempt: Attempt) -> None:
+    def late(self, attempt: StepAttempt) -> None:
         self._keeper.incident(
             attempt.run, "step.late_result",
             f"step {attempt.command.name!r}, attempt {attempt.number}, ended after it had been given up; its result was dropped",
         )  # fmt: skip
 
-    def _succeeded(self, execution: Execution, attempt: Attempt, result: Any) -> None:
+    def _succeeded(self, execution: Execution, attempt: StepAttempt, result: Any) -> None:
         faultpoints.hit("step.after", execution.step)
         shape = execution.step.shape.result
         try:
@@ -229,7 +246,7 @@ class Dispatcher:
             attempt=attempt.number, started_at=attempt.started_at, ready=(ready,),
         )  # fmt: skip
 
-    def _stopped(self, execution: Execution, attempt: Attempt) -> None:
+    def _stopped(self, execution: Execution, attempt: StepAttempt) -> None:
         if attempt.left_behind:
             self._keeper.incident(
                 attempt.run, "step.left_behind",
@@ -241,7 +258,7 @@ class Dispatcher:
             limit = execution.step.timeout or timedelta(0)
             self._failed(execution, attempt, StepTimedOut(execution.command.name, limit.total_seconds()))
 
-    def _failed(self, execution: Execution, attempt: Attempt, error: BaseException) -> None:
+    def _failed(self, execution: Execution, attempt: StepAttempt, error: BaseException) -> None:
         if execution.command.cancelling:
             self._end(execution, Outcome.CANCELLED, None, attempt)
             return
@@ -259,7 +276,7 @@ class Dispatcher:
         else:
             self._try_again(execution, attempt, stored, self._clock.now() + to_micros(wait))
 
-    def _try_again(self, execution: Execution, attempt: Attempt, stored: bytes, next_at: Instant) -> None:
+    def _try_again(self, execution: Execution, attempt: StepAttempt, stored: bytes, next_at: Instant) -> None:
         run, command = execution.run, execution.command
         wait = (next_at - self._clock.now()) / 1_000_000
         why = describe(stored).type_name
@@ -291,7 +308,9 @@ class Dispatcher:
         reason = f"{execution.deaths} worker processes died of step {execution.command.name!r}; mend it, then: headrace runs retry {run.id}"
         self._keeper.set_aside(run, model.RunState.QUARANTINED, reason)
 
-    def _end(self, execution: Execution, outcome: Outcome, value: bytes | None, attempt: Attempt | None = None) -> None:
+    def _end(
+        self, execution: Execution, outcome: Outcome, value: bytes | None, attempt: StepAttempt | None = None
+    ) -> None:
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
         log.info("step.ended", run_id=run.id, step=command.name, attempt=execution.number, outcome=outcome.value)
@@ -325,7 +344,7 @@ class Dispatcher:
 
     # Progress
 
-    def said(self, attempt: Attempt, progress: bytes) -> None:
+    def said(self, attempt: StepAttempt, progress: bytes) -> None:
         """Remember how far a step is; on disk at most once a second, since only the last word counts."""
         run = attempt.run
         execution = run.executions.get(attempt.command.ordinal)

@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from headrace._base import faultpoints, log
 from headrace._engine.commands import Commands, RunEnd
+from headrace._engine.event_log import EventLog, Publication
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Memory
 from headrace._engine.resident import Resident
 from headrace._ports.database import Database, Transaction
-from headrace._runs.model import Begun, NewRun, RunState
-from headrace._runs.store import SQL, continue_as, end, run_by_pk
+from headrace._runs.model import Begun, NewRun, Replaced, RunState
+from headrace._runs.store import continue_as, end, run_by_pk
 from headrace.errors import EngineUnavailable
 
-Waiters = list[tuple[int, int]]
+
+class Over(NamedTuple):
+    """Whom to tell of the end of a run that is on disk: (waiter, command) pairs, and what was published with it."""
+
+    waiters: list[tuple[int, int]]
+    told: Publication | None = None
 
 
 class Endings:
@@ -30,6 +37,7 @@ class Endings:
         fail: Callable[[BaseException], None],
         wake: Callable[[Resident], None],
         next_of: Callable[[Resident, bytes], NewRun],
+        log: EventLog,
     ) -> None:
         self._database = database
         self._journal = journal
@@ -37,6 +45,7 @@ class Endings:
         self._fail = fail
         self._wake = wake
         self._next_of = next_of
+        self._log = log
         self._awaited: defaultdict[int, list[asyncio.Future[RunEnd | None]]] = defaultdict(list)
         self.commands: Commands
 
@@ -49,16 +58,20 @@ class Endings:
             return
         at = self._journal.now_for(run)
 
-        def operation(tx: Transaction) -> Waiters:
-            return end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+        def operation(tx: Transaction) -> Over:
+            ending = end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+            told = self._log.write_end(
+                tx, run.id, run.number, ending, ended.state, at=at, result=ended.result, error=ended.error
+            )
+            return Over(ending.waiters, told)
 
-        def done(waiters: Waiters | None, error: BaseException | None) -> None:
+        def done(over: Over | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if waiters is None:
+            if over is None:
                 self._fail(error or EngineUnavailable("the end of a run could not be recorded"))
                 return
             log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
-            self.over(run.pk, waiters, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
+            self.over(run.pk, over, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
 
         self._journal.submit(operation, done)
 
@@ -77,27 +90,27 @@ class Endings:
 
         self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1), done)
 
-    def over(self, pk: int, waiters: Waiters, ended: RunEnd) -> None:
+    def over(self, pk: int, over: Over, ended: RunEnd) -> None:
         """The end of a run is on disk: tell everybody who waits for it."""
         faultpoints.hit("run.after_end")
         left = self._memory.residents.get(pk)
         if left is not None:
             self._memory.forget(left)
         self._tell_callers(pk, ended)
-        for waiter, ordinal in waiters:
+        for waiter, ordinal in over.waiters:
             run = self._memory.residents.get(waiter)
             if run is None or run.replay is not None:
                 self._memory.call_in(waiter)
             else:
                 self.commands.child_ended(run, ordinal, ended)
                 self._wake(run)
+        self._log.told(over.told)
 
-    def replaced(self, pk: int) -> None:
+    def replaced(self, replaced: Replaced) -> None:
         """A start with the policy `replace` has ended this run in its own transaction."""
-        ended = self.end_of(pk)
-        waiters = self._database.read(lambda reader: reader.all(SQL.waiters_of, {"run": pk}))
+        ended = self.end_of(replaced.pk)
         if ended is not None:
-            self.over(pk, [(row[0], row[1]) for row in waiters], ended)
+            self.over(replaced.pk, Over(replaced.ending.waiters, replaced.told), ended)
 
     def end_of(self, pk: int) -> RunEnd | None:
         record = self._database.read(lambda reader: run_by_pk(reader, pk))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Protocol
 
 from headrace._authoring import guard
@@ -17,17 +18,20 @@ from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
 from headrace._engine.commands import Commands, RunEnd, put_message_for
 from headrace._engine.dispatch import Dispatcher
-from headrace._engine.endings import Endings, Waiters
+from headrace._engine.endings import Endings, Over
+from headrace._engine.event_log import EventLog, Publication
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
 from headrace._engine.resident import Resident
 from headrace._engine.runner import Runner
 from headrace._engine.timers import Timers
+from headrace._events.model import NewEvent, Published
+from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue, Transaction
-from headrace._runs.model import SET_ASIDE, Begun, Message, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, begin, due_runs, end, run_by_id, runs_in_state
+from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
+from headrace._runs.store import SQL, due_runs, end, run_by_id, runs_in_state
 from headrace.errors import Conflict, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["EmbeddedEngine", "Engine", "Limits"]
@@ -89,7 +93,9 @@ class EmbeddedEngine:
         self._state = "new"
         # Seeded once: asking the system each time gives up the interpreter lock and waits for it again.
         self._chance = random.Random(random.SystemRandom().getrandbits(256))
-        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail)
+        self.log = EventLog(registry.catalogue)
+        self.log.wake, self.log.stop = self._event_came, self._job_was_cancelled
+        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail, begin=self.log.begin)
         self._timers = Timers(clock, due_runs=self._due_runs, wake=self._fell_due)
         self._runner = runner = Runner(
             database=database, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
@@ -102,14 +108,16 @@ class EmbeddedEngine:
         self._attempts = Attempts(
             clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
         )  # fmt: skip
-        self._dispatcher = runner.dispatcher = self._memory.dispatcher = self._attempts.reports = Dispatcher(
+        self._dispatcher = runner.dispatcher = self._memory.dispatcher = Dispatcher(
             keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts
         )
+        self._attempts.publish = self._publish
         self._endings = Endings(
-            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of
+            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of,
+            log=self.log,
         )  # fmt: skip
         self._endings.commands = runner.commands = Commands(
-            keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock
+            keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock, log=self.log
         )
 
     # Life
@@ -185,7 +193,7 @@ class EmbeddedEngine:
         definition = self.registry.flows[self.registry.find(flow)]
         by_template = run_id or definition.run_id_for(arguments)
         chosen = by_template or f"{definition.name}-{token(self._chance.getrandbits(64))}"
-        new = self.new_run(definition, check_id(chosen), arguments, parent=None)
+        new = self.new_run(definition, check_id(chosen), arguments)
         answer: asyncio.Future[RunRef] = asyncio.get_running_loop().create_future()
         faultpoints.hit("start.before")
 
@@ -201,7 +209,51 @@ class EmbeddedEngine:
             else:
                 answer.set_result(RunRef(begun.id, begun.number))
 
-        self.database.submit(lambda tx: begin(tx, new, policy), done)
+        self.database.submit(lambda tx: self.log.begin(tx, new, policy), done)
+        return await answer
+
+    async def _publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef,
+        event_id: str,
+        source: str,
+        time: datetime | None,
+        cause: str,
+    ) -> Published:
+        """What a step or a handler says; what it knows of jobs it has from the subject alone."""
+        return await self.publish(
+            self.log.new_event(
+                topic,
+                data,
+                subject=subject,
+                event_id=event_id,
+                source=source,
+                time=time,
+                cause=cause,
+                at=self.clock.now(),
+            )
+        )
+
+    async def publish(self, new: NewEvent) -> Published:
+        """Append an event to the log and let it move its job; both are on disk when this returns."""
+        self._check_open()
+        faultpoints.hit("publish.before")
+        answer: asyncio.Future[Published] = asyncio.get_running_loop().create_future()
+
+        def done(publication: Publication | None, error: BaseException | None) -> None:
+            # Here and not after the wait, so that what follows is told in the order of the log.
+            self.log.told(publication)
+            if answer.done():
+                return
+            if publication is None:
+                answer.set_exception(error or EngineUnavailable("the store gave no answer"))
+            else:
+                answer.set_result(publication.published)
+
+        self.database.submit(lambda tx: self.log.write(tx, new), done)
         return await answer
 
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
@@ -215,8 +267,8 @@ class EmbeddedEngine:
     async def cancel(self, run_id: str, *, force: bool = False) -> RunState:
         self._check_open()
         at = self.clock.now()
-        pk, state, waiters = await self.database.write(lambda tx: _cancel(tx, run_id, at, force=force))
-        self._cancelled(run_id, pk, state, waiters)
+        pk, state, over = await self.database.write(lambda tx: self._cancel(tx, run_id, at, force=force))
+        self._cancelled(run_id, pk, state, over)
         return state
 
     async def retry(self, run_id: str) -> RunRef:
@@ -265,7 +317,16 @@ class EmbeddedEngine:
 
     # What the parts ask of the whole
 
-    def new_run(self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, parent: int | None) -> NewRun:
+    def new_run(
+        self,
+        flow: Flow[Any, Any],
+        run_id: str,
+        arguments: bytes,
+        *,
+        parent: int | None = None,
+        begun_at_pos: int | None = None,
+        job: JobOfRun | None = None,
+    ) -> NewRun:
         at = self.clock.now()
         return NewRun(
             id=run_id,
@@ -276,10 +337,19 @@ class EmbeddedEngine:
             at=at,
             deadline_at=None if flow.timeout is None else at + to_micros(flow.timeout),
             parent=parent,
+            begun_at_pos=begun_at_pos,
+            job=job,
         )
 
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
-        return self.new_run(self.registry.flows[run.flow], run.id, arguments, parent=run.parent)
+        return self.new_run(
+            self.registry.flows[run.flow],
+            run.id,
+            arguments,
+            parent=run.parent,
+            begun_at_pos=run.machine.log_position,
+            job=run.job,
+        )
 
     def adopt(self, begun: Begun, new: NewRun) -> None:
         """A run has just been begun."""
@@ -318,16 +388,43 @@ class EmbeddedEngine:
         """A flow asks its child to stop."""
         at = self.clock.now()
 
-        def done(result: tuple[int, RunState, Waiters] | None, error: BaseException | None) -> None:
+        def done(result: tuple[int, RunState, Over] | None, error: BaseException | None) -> None:
             if result is not None:  # otherwise it has ended meanwhile
                 self._cancelled(run_id, *result)
 
-        self._journal.submit(lambda tx: _cancel(tx, run_id, at, force=False), done)
+        self._journal.submit(lambda tx: self._cancel(tx, run_id, at, force=False), done)
 
-    def _cancelled(self, run_id: str, pk: int, state: RunState, waiters: Waiters) -> None:
+    def _job_was_cancelled(self, pk: int, run_id: str) -> None:
+        """The job that a run works for was cancelled by an event, which asked the run to stop in the same transaction."""
+        self._cancelled(run_id, pk, RunState.CANCELLING, Over([]))
+
+    def _event_came(self, pk: int, ordinal: int, published: Published) -> None:
+        """An event that a run waits for is on disk."""
+        run = self._memory.residents.get(pk)
+        if run is None or run.replay is not None:
+            self._fell_due(pk)
+        else:
+            self._runner.commands.event_came(run, ordinal, published.position)
+
+    def _cancel(self, tx: Transaction, run_id: str, at: int, *, force: bool) -> tuple[int, RunState, Over]:
+        found = tx.one(SQL.latest_run, {"id": run_id})
+        if found is None:
+            raise RunNotFound(run_id)
+        pk, number, state = found[0], found[1], RunState(found[2])
+        if not state.is_open:
+            raise RunAlreadyEnded(run_id, state)
+        if force or state in SET_ASIDE:
+            reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
+            ending = end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
+            told = self.log.write_end(tx, run_id, number, ending, RunState.CANCELLED, at=at, result=None, error=None)
+            return pk, RunState.CANCELLED, Over(ending.waiters, told)
+        tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
+        return pk, RunState.CANCELLING, Over([])
+
+    def _cancelled(self, run_id: str, pk: int, state: RunState, over: Over) -> None:
         run = self._memory.residents.get(pk)
         if state is RunState.CANCELLED:
-            self._endings.over(pk, waiters, RunEnd(run_id, state, None, None))
+            self._endings.over(pk, over, RunEnd(run_id, state, None, None))
         elif run is None:
             self._fell_due(pk)
         else:
@@ -351,20 +448,6 @@ class EmbeddedEngine:
 
     def _due_runs(self, until: int, after: tuple[int, int], count: int) -> list[tuple[int, int]]:
         return self.database.read(lambda reader: due_runs(reader, until=until, after=after, count=count))
-
-
-def _cancel(tx: Transaction, run_id: str, at: int, *, force: bool) -> tuple[int, RunState, Waiters]:
-    found = tx.one(SQL.latest_run, {"id": run_id})
-    if found is None:
-        raise RunNotFound(run_id)
-    pk, state = found[0], RunState(found[2])
-    if not state.is_open:
-        raise RunAlreadyEnded(run_id, state)
-    if force or state in SET_ASIDE:
-        reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
-        return pk, RunState.CANCELLED, end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
-    tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
-    return pk, RunState.CANCELLING, []
 
 
 def _release(tx: Transaction, pk: int, at: int) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from headrace._authoring.context import Policy
 from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command
 from headrace._engine.resident import GOING, Resident, Shown
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, Done, Operation, Transaction
+from headrace._ports.database import Database, Done, Operation, Reader, Transaction
 from headrace._runs.model import OUTSIDE, Begun, JournalRow, Kind, NewRun, Outcome, RunState
-from headrace._runs.store import SQL, append, begin
+from headrace._runs.store import SQL, append
 from headrace.errors import StoreBusy, StoreCorrupt, StoreFailed, StoreFull, StoreLost
+
+T = TypeVar("T")
 
 SECONDS_BETWEEN_OFFERS = 0.5
 _PASSING = (StoreFull, StoreBusy)
@@ -121,9 +124,11 @@ class Journal:
         *,
         wake: Callable[[Resident], None],
         fail: Callable[[BaseException], None],
+        begin: Callable[[Transaction, NewRun, Policy], Begun],
     ) -> None:
         self._database = database
         self._clock = clock
+        self._begin = begin
         self.wake = wake
         self.fail = fail
         self._held: list[tuple[Operation[Any], Done, bool]] = []
@@ -138,6 +143,9 @@ class Journal:
     def close(self) -> None:
         if self._offer is not None:
             self._offer.cancel()
+
+    def read(self, query: Callable[[Reader], T]) -> T:
+        return self._database.read(query)
 
     def submit(self, operation: Operation[Any], done: Done, *, isolated: bool = False) -> None:
         """Hand over work that must not be lost: it is offered again while the disk is full, in the same order."""
@@ -212,26 +220,26 @@ class Journal:
         """Begin the run that a flow calls, and leave a mark of it, so that a restart finds the same one."""
 
         def operation(tx: Transaction, row: JournalRow) -> tuple[Begun, JournalRow]:
-            begun = begin(tx, new, "join")
+            begun = self._begin(tx, new, "join")
             tx.run(SQL.await_run, {"run": begun.pk, "waiter": run.pk, "command": command.ordinal})
             return begun, row._replace(outcome=Outcome.MARK, value=_reference(begun, own=begun.created))
 
-        self._record_found(run, command, operation, then)
+        self.record_found(run, command, operation, then)
 
     def start_run(self, run: Resident, command: Command, new: NewRun, then: Then) -> None:
         """Begin a run that nobody waits for; the flow gets its reference."""
 
         def operation(tx: Transaction, row: JournalRow) -> tuple[Begun, JournalRow]:
-            begun = begin(tx, new, command.policy)
+            begun = self._begin(tx, new, command.policy)
             return begun, row._replace(value=_reference(begun))
 
-        self._record_found(run, command, operation, then)
+        self.record_found(run, command, operation, then)
 
-    def _record_found(
+    def record_found(
         self,
         run: Resident,
         command: Command,
-        operation: Callable[[Transaction, JournalRow], tuple[Begun, JournalRow]],
+        operation: Callable[[Transaction, JournalRow], tuple[Any, JournalRow]],
         then: Then,
     ) -> None:
         """Record a row whose content is only known inside the transaction."""

@@ -12,7 +12,7 @@ from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.dispatch import Dispatcher
 from headrace._engine.journal import Journal
-from headrace._engine.machine import Replay, RunMachine
+from headrace._engine.machine import Replay, machine_of
 from headrace._engine.resident import Resident, Shown
 from headrace._engine.timers import Timers
 from headrace._ports.clock import Clock
@@ -111,22 +111,12 @@ class Memory:
             self._take_in(_record_of(begun, new), fresh=True)
 
     def _take_in(self, record: RunRecord, *, fresh: bool) -> None:
-        flow = self._registry.flows.get(record.flow)
-        if flow is None:
+        if record.flow not in self._registry.flows:
             unknown = FlowNotFound(record.flow, tuple(self._registry.flows))
             self.show(record.pk, Shown(RunState.BLOCKED, str(unknown), None, ""))
             return
         rows = [] if fresh else self._database.read(lambda reader: journal_of(reader, record.pk))
-        machine = RunMachine(
-            flow=flow,
-            run_id=record.id,
-            number=record.number,
-            seed=record.seed,
-            started_at=record.started_at or record.created_at,
-            arguments=record.input,
-            patches=frozenset(row.name for row in rows if row.kind == Kind.PATCH),
-            strict=self._strict,
-        )
+        machine = machine_of(self._registry, record, rows, strict=self._strict)
         run = Resident(record, machine, self._registry.pipeline_of[record.flow].name)
         run.replay = Replay(machine, rows)
         run.fresh = fresh
@@ -234,5 +224,5 @@ def _record_of(begun: Begun, new: NewRun) -> RunRecord:
     return RunRecord(
         pk=begun.pk, id=begun.id, number=begun.number, flow=new.flow, state=new.state, reason="", location="", since_at=at, next_at=None,
         input=new.input, result=None, error=None, seed=new.seed, parent=new.parent, deadline_at=new.deadline_at, cancel_at=None,
-        created_at=at, started_at=at, finished_at=None, continued_as=None,
+        created_at=at, started_at=at, finished_at=None, continued_as=None, begun_at_pos=begun.begun_at_pos, job=new.job,
     )  # fmt: skip

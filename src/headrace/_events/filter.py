@@ -14,7 +14,21 @@ Predicate = Callable[[Event[Any]], bool]
 
 MAX_LENGTH: Final = 1_000
 _FIELDS: Final = frozenset(
-    {"id", "topic", "subject", "data", "source", "time", "version", "position", "sequence", "job", "generation", "applied", "reason"}
+    {
+        "id",
+        "topic",
+        "subject",
+        "data",
+        "source",
+        "time",
+        "version",
+        "position",
+        "sequence",
+        "job",
+        "generation",
+        "applied",
+        "reason",
+    }
 )
 _COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
     ast.Eq: operator.eq,

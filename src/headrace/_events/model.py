@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from headrace._base.clock import Instant
+from headrace._events.topic import matches
+from headrace.errors import ValueRefused
 
 D = TypeVar("D")
 
+MAX_NAME = 500
 SLOTS = 64
 """Subjects are spread over so many slots; the parts of a subscription share them."""
 
@@ -22,6 +25,15 @@ class Subject(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.id}" if self.kind else self.id
+
+
+def check_name(text: str, what: str) -> str:
+    """An id that people can read, in one line."""
+    if not text or len(text) > MAX_NAME or not text.isprintable() or text != text.strip():
+        raise ValueRefused(
+            f"{text[:80]!r} cannot be {what}: use 1 to {MAX_NAME} printable characters without spaces at the ends"
+        )
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +164,15 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """A run waits for an event after a certain position."""
+    """What a reader of the log waits for: the next event of a topic or pattern, of one subject if given, behind a position."""
 
-    run: int
-    command: int
     topic: str
     subject: Subject | None
-    after: int = field(default=0)
+    after: int
+
+    def is_met_by(self, published: Published) -> bool:
+        return (
+            self.after < published.position
+            and matches(self.topic, published.topic)
+            and (self.subject is None or self.subject == (published.job, published.subject))
+        )

@@ -67,25 +67,6 @@ SELECT pos, topic, kind, subject FROM events WHERE topic = :topic AND pos > :aft
 -- Which topics the log has, how many events of each, and the newest of each.
 SELECT topic, count(*), max(pos) FROM events GROUP BY topic ORDER BY topic
 
--- name: add_wait
--- A run waits for an event.
-INSERT INTO event_waits (run, command, topic, is_pattern, kind, subject, after) VALUES (:run, :command, :topic, :is_pattern, :kind, :subject, :after)
-ON CONFLICT (run, command) DO NOTHING
-
--- name: waits_for
--- Which runs may wait for an event of this topic.
-SELECT run, command, topic, kind, subject, after FROM event_waits WHERE topic = :topic AND is_pattern = 0
-UNION ALL
-SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_pattern = 1
-
--- name: stop_wait
--- A wait for an event is over.
-DELETE FROM event_waits WHERE run = :run AND command = :command
-
--- name: forget_event_waits
--- A run has ended and waits for no event any more.
-DELETE FROM event_waits WHERE run = :run
-
 -- name: cursors_of
 -- How far the parts of a subscription are.
 SELECT subscription, part, pos, paused, fence FROM cursors WHERE subscription = :subscription ORDER BY part

@@ -121,6 +121,16 @@ def event_to_json(record: EventRecord) -> bytes:
     return json.dumps(head, ensure_ascii=False, separators=(",", ":"))[:-1].encode() + b',"data":' + record.data + b"}"
 
 
+class EventShape:
+    """Reads events from a journal, with their data in the declared type."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+
+    def decode(self, stored: bytes) -> Event[Any]:
+        return self._topics.event(event_from_json(stored))
+
+
 def event_from_json(stored: bytes) -> EventRecord:
     found = json.loads(stored)
     data = json.dumps(found.pop("data"), ensure_ascii=False, separators=(",", ":")).encode()

@@ -76,7 +76,23 @@ def first_answer(reader: Reader, event_id: str) -> Published | None:
 
 
 def record_of(reader: Reader, row: Row) -> EventRecord:
-    position, id, topic, kind, subject, sequence, source, time, at, version, cause, generation, applied, reason, data = row
+    (
+        position,
+        id,
+        topic,
+        kind,
+        subject,
+        sequence,
+        source,
+        time,
+        at,
+        version,
+        cause,
+        generation,
+        applied,
+        reason,
+        data,
+    ) = row
     return EventRecord(
         position=position, id=id, topic=topic, subject=Subject(kind, subject), sequence=sequence, source=source, time=time, at=at,
         version=version, cause=cause, generation=generation, applied=None if applied is None else bool(applied), reason=reason,
@@ -112,7 +128,9 @@ def scan(reader: Reader, after: int, count: int) -> list[tuple[int, str, Subject
 
 
 def events_after(reader: Reader, after: int, *, until: int = 2**62, count: int = 100) -> list[EventRecord]:
-    return [record_of(reader, row) for row in reader.all(SQL.events_after, {"after": after, "until": until, "count": count})]
+    return [
+        record_of(reader, row) for row in reader.all(SQL.events_after, {"after": after, "until": until, "count": count})
+    ]
 
 
 def newest_events(
@@ -190,39 +208,10 @@ def _first_of_subject(reader: Reader, wait: Wait, subject: Subject) -> int | Non
     return None
 
 
-def add_wait(tx: Transaction, wait: Wait) -> None:
-    kind, subject = (None, None) if wait.subject is None else wait.subject
-    tx.run(
-        SQL.add_wait,
-        {
-            "run": wait.run,
-            "command": wait.command,
-            "topic": wait.topic,
-            "is_pattern": int("*" in wait.topic or "#" in wait.topic),
-            "kind": kind,
-            "subject": subject,
-            "after": wait.after,
-        },
-    )
-
-
-def waits_for(reader: Reader, published: Published) -> list[tuple[int, int]]:
-    """Which runs wait for this event, as (run, command)."""
-    return [
-        (run, command)
-        for run, command, topic, kind, subject, after in reader.all(SQL.waits_for, {"topic": published.topic})
-        if after < published.position
-        and matches(topic, published.topic)
-        and (subject is None or (kind, subject) == (published.job, published.subject))
-    ]
-
-
 # Subscriptions
 
 
-def open_cursors(
-    tx: Transaction, subscription: str, *, parts: int, beginning: bool, at: Instant
-) -> list[Cursor]:
+def open_cursors(tx: Transaction, subscription: str, *, parts: int, beginning: bool, at: Instant) -> list[Cursor]:
     """The cursors of a subscription, made where they are not there; a new one begins at the end of the log, or at its beginning."""
     found = cursors_of(tx, subscription)
     if len(found) != parts:

@@ -49,7 +49,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _check(text: str, what: str) -> None:
     words = text.split(".")
-    if len(text) > MAX_TOPIC or not text.isprintable() or not all(word in _WILD or _WORD.fullmatch(word) for word in words):
+    if (
+        len(text) > MAX_TOPIC
+        or not text.isprintable()
+        or not all(word in _WILD or _WORD.fullmatch(word) for word in words)
+    ):
         raise ValueRefused(
             f"{text[:80]!r} cannot be a {what}: use words split by dots, for example 'goal.confirmed', at most {MAX_TOPIC} characters"
         )

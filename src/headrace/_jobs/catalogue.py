@@ -12,9 +12,7 @@ from headrace.errors import NotFound
 
 
 class Catalogue:
-    def __init__(
-        self, types: Sequence[EventType[Any]] = (), lifecycles: Sequence[Lifecycle[Any]] = ()
-    ) -> None:
+    def __init__(self, types: Sequence[EventType[Any]] = (), lifecycles: Sequence[Lifecycle[Any]] = ()) -> None:
         self.topics = Topics(types)
         self.lifecycles = Lifecycles(lifecycles)
 

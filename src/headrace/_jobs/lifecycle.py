@@ -155,9 +155,14 @@ class Lifecycle(Generic[D]):
             return stored if stored is not None else b"null"
         return self.shape.encode(self.fold(before, event))
 
+    def is_cancelled_by(self, topic: str) -> bool:
+        """Whether the event of this topic says that the job was cancelled, and nothing else."""
+        ends = self.ends
+        return bool(ends) and ends["cancelled"][0] == topic and ends["failed"][0] != topic
+
     def end_of(self, outcome: RunOutcome, state: str) -> tuple[str, Any] | None:
         """The event that tells the end of a run to its job in this state: topic and data; None when the job needs no word of it."""
-        if state in self.terminal:
+        if state in self.terminal or not self.ends:
             return None
         topic, data = self._end_event(outcome.state, state)
         if data is not None:
@@ -188,9 +193,7 @@ class Lifecycle(Generic[D]):
         found = []
         for topic, source, target in moves:
             sources = going_on if source == ANY else _as_tuple(source)
-            found.append(
-                Move(self._topic(topic), tuple(sources), target, opens=source is None, reopens=False)
-            )
+            found.append(Move(self._topic(topic), tuple(sources), target, opens=source is None, reopens=False))
         return found
 
     def _ends(self, given: Mapping[str, str | tuple[str, EndData]]) -> dict[str, tuple[str, EndData | None]]:
@@ -215,17 +218,17 @@ class Lifecycle(Generic[D]):
                 raise self._wrong(f"retry={(move.topic, move.target)!r} leads to a terminal state")
             if not move.reopens and (late := self.terminal.intersection(move.sources)):
                 raise self._wrong(
-                    f"the move ({move.topic!r}, {sorted(late)[0]!r}, {move.target!r}) leaves a terminal state; only retry= may"
+                    f"the move ({move.topic!r}, {min(late)!r}, {move.target!r}) leaves a terminal state; only retry= may"
                 )
         self._check_reach()
         if twice := self._ambiguous():
             raise self._wrong(f"two moves of {twice[0]!r} leave {twice[1]!r}; keep one")
         if both := self.notes & self._by_topic.keys():
-            raise self._wrong(f"{sorted(both)[0]!r} is in moves and in notes; keep one")
+            raise self._wrong(f"{min(both)!r} is in moves and in notes; keep one")
         going_on = set(self.states) - self.terminal
         if self.ends and (unheard := going_on - {s for m in self._by_topic[self.ends["failed"][0]] for s in m.sources}):
             raise self._wrong(
-                f"the event {self.ends['failed'][0]!r} that tells a failed run does not leave {sorted(unheard)[0]!r}; use '*' as its from"
+                f"the event {self.ends['failed'][0]!r} that tells a failed run does not leave {min(unheard)!r}; use '*' as its from"
             )
 
     def _check_reach(self) -> None:

@@ -16,10 +16,17 @@ from headrace._store.blobs import fetch, put_aside
 from headrace._store.statements import load
 
 SQL = load("headrace._jobs")
+LOCK_LOG = load("headrace._store", "store.sql").lock_log
 
 
-def publish(tx: Transaction, new: NewEvent, lifecycles: Lifecycles, topics: Topics) -> Published:
-    """Append an event and let it move its job. An id that was published before gets the first answer again, and nothing happens."""
+def publish(
+    tx: Transaction, new: NewEvent, lifecycles: Lifecycles, topics: Topics, *, lenient: bool = False
+) -> Published:
+    """Append an event and let it move its job. An id that was published before gets the first answer again, and nothing happens.
+
+    ``lenient``: a fold that raises leaves the job's data as they are.
+    """
+    tx.one(LOCK_LOG)
     lifecycle = lifecycles.by_name.get(new.subject.kind)
     if lifecycle is None:
         return append(tx, new, Verdict()) or _again(tx, new)
@@ -30,7 +37,7 @@ def publish(tx: Transaction, new: NewEvent, lifecycles: Lifecycles, topics: Topi
     if published is None:
         return _again(tx, new)
     if decision.applied:
-        _apply(tx, new, published, lifecycle, topics, job, decision)
+        _apply(tx, new, published, lifecycle, topics, job, decision, lenient=lenient)
     return published
 
 
@@ -48,9 +55,17 @@ def _apply(
     topics: Topics,
     job: JobRecord | None,
     decision: Decision,
+    *,
+    lenient: bool,
 ) -> None:
     assert decision.state is not None
-    data = lifecycle.folded(None if job is None else job.data, topics.event(_as_record(new, published)))
+    before = None if job is None else job.data
+    try:
+        data = lifecycle.folded(before, topics.event(_as_record(new, published)))
+    except Exception:
+        if not lenient:
+            raise
+        data = before or b"null"
     parameters: dict[str, SqlValue] = {
         "lifecycle": lifecycle.name,
         "id": new.subject.id,

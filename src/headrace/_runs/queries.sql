@@ -1,35 +1,37 @@
 -- name: insert_run
 -- Begin a run.
-INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at)
-VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at)
-RETURNING pk
+INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at, begun_at_pos,
+                  job_kind, job_id, job_generation, job_owner)
+VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at,
+        coalesce(:begun_at_pos, (SELECT max(pos) FROM events), 0), :job_kind, :job_id, :job_generation, :job_owner)
+RETURNING pk, begun_at_pos
 
 -- name: latest_run
 -- The newest run of an id, in short.
-SELECT pk, number, state FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
+SELECT pk, number, state, job_kind, job_id, job_generation FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
 
 -- name: run_by_pk
 -- One run.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE pk = :pk
 
 -- name: run_by_id
 -- The newest run of an id.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
 
 -- name: run_by_number
 -- A certain run of an id.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE id = :id AND number = :number
 
 -- name: list_runs
 -- Runs for people, the newest first; before is the cursor.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE pk < :before
   AND (:flow IS NULL OR flow = :flow)
@@ -40,7 +42,7 @@ ORDER BY pk DESC LIMIT :count
 -- name: list_open_runs
 -- The same, for open runs only.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE finished_at IS NULL AND pk < :before
   AND (:flow IS NULL OR flow = :flow)
@@ -86,6 +88,7 @@ WHERE pk = :pk AND finished_at IS NULL
 UPDATE runs SET state = :state, reason = :reason, location = '', since_at = :at, next_at = NULL, result = :result, error = :error, finished_at = :at,
                 started_at = coalesce(started_at, :at), continued_as = :continued_as
 WHERE pk = :pk AND finished_at IS NULL
+RETURNING job_kind, job_id, job_generation, job_owner
 
 -- name: append_journal
 -- Record what entered a run.
@@ -144,6 +147,30 @@ DELETE FROM awaited WHERE waiter = :waiter
 -- name: move_waiters
 -- Who waited for a run waits for the one that goes on in its place.
 UPDATE awaited SET run = :new WHERE run = :old
+
+-- name: add_wait
+-- A run waits for an event.
+INSERT INTO event_waits (run, command, topic, is_pattern, kind, subject, after)
+VALUES (:run, :command, :topic, :is_pattern, :kind, :subject, :after)
+ON CONFLICT (run, command) DO NOTHING
+
+-- name: waits_for
+-- Which runs may wait for an event of this topic.
+SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_pattern = 0 AND topic = :topic
+UNION ALL
+SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_pattern = 1
+
+-- name: stop_wait
+-- A wait for an event is over.
+DELETE FROM event_waits WHERE run = :run AND command = :command
+
+-- name: forget_event_waits
+-- A run has ended and waits for no event any more.
+DELETE FROM event_waits WHERE run = :run
+
+-- name: open_runs_of_job
+-- The runs that work for a job and tell it their end.
+SELECT pk, id FROM runs WHERE job_kind = :kind AND job_id = :id AND job_owner = 1 AND finished_at IS NULL
 
 -- name: put_message
 -- A message for a run, stored before anyone waits.

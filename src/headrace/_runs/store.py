@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping
 
 from headrace._base.clock import Instant
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
-from headrace._runs.model import Attempt, Begun, JournalRow, Message, NewRun, RunRecord, RunState
+from headrace._runs.model import (
+    Attempt,
+    Begun,
+    Ending,
+    EventWait,
+    JobOfRun,
+    JournalRow,
+    Message,
+    NewRun,
+    Replaced,
+    RunRecord,
+    RunState,
+)
 from headrace._store.blobs import ASIDE_OVER, REFERENCE, fetch, put_aside
 from headrace._store.statements import load
 from headrace.errors import RunAlreadyExists
@@ -26,19 +38,24 @@ def begin(tx: Transaction, new: NewRun, policy: str) -> Begun:
         return _insert(tx, new, number=1)
     pk, number, state = found[0], found[1], RunState(found[2])
     alive = state.is_open or state is RunState.COMPLETED
+    if new.job is not None and new.job.owner and found[3:] != new.job[:3]:
+        policy = (
+            "replace"  # it worked for another generation of the job, or for none: its result is not what is asked for
+        )
     if alive and policy == "join":
         return Begun(pk, new.id, number, state, created=False)
     if alive and policy == "reject":
         raise RunAlreadyExists(new.id, state)
     begun = _insert(tx, new, number=number + 1)
     if state.is_open:
-        end(tx, pk, RunState.REPLACED, at=new.at, reason=f"replaced by run {number + 1} of the same id")
-        return begun._replace(replaced=pk)
+        ending = end(tx, pk, RunState.REPLACED, at=new.at, reason=f"replaced by run {number + 1} of the same id")
+        return begun._replace(replaced=Replaced(pk, ending))
     return begun
 
 
 def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
     queued = new.state is RunState.QUEUED
+    job = new.job
     row = tx.one(
         SQL.insert_run,
         {
@@ -53,10 +70,15 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
             "parent": new.parent,
             "deadline_at": new.deadline_at,
             "started_at": None if queued else new.at,
+            "begun_at_pos": new.begun_at_pos,
+            "job_kind": job.kind if job is not None else None,
+            "job_id": job.id if job is not None else None,
+            "job_generation": job.generation if job is not None else None,
+            "job_owner": int(job is not None and job.owner),
         },
     )
     assert row is not None
-    return Begun(row[0], new.id, number, new.state, created=True)
+    return Begun(row[0], new.id, number, new.state, created=True, begun_at_pos=row[1])
 
 
 def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int) -> Begun:
@@ -78,9 +100,9 @@ def end(
     result: bytes | None = None,
     error: bytes | None = None,
     continued_as: int | None = None,
-) -> list[tuple[int, int]]:
-    """Record the outcome of a run; those who wait for it are made due. Returns (waiter, command) pairs."""
-    changed = tx.run(
+) -> Ending:
+    """Record the outcome of a run; those who wait for it are made due."""
+    changed = tx.one(
         SQL.end_run,
         {
             "pk": pk,
@@ -92,24 +114,29 @@ def end(
             "continued_as": continued_as,
         },
     )
-    if not changed:
-        return []
+    if changed is None:
+        return Ending([])
     tx.run(SQL.forget_waits, {"waiter": pk})
+    tx.run(SQL.forget_event_waits, {"run": pk})
     tx.run(SQL.forget_messages, {"run": pk})
     waiters = [(row[0], row[1]) for row in tx.all(SQL.waiters_of, {"run": pk})]
     for waiter, _ in waiters:
         tx.run(SQL.poke_run, {"pk": waiter, "at": at})
-    return waiters
+    return Ending(waiters, _job(*changed))
+
+
+def _job(kind: str | None, id: str, generation: int, owner: int) -> JobOfRun | None:
+    return None if kind is None else JobOfRun(kind, id, generation, bool(owner))
 
 
 def record_of(reader: Reader, row: Row) -> RunRecord:
     (pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-     created_at, started_at, finished_at, continued_as) = row  # fmt: skip
+     created_at, started_at, finished_at, continued_as, begun_at_pos, *job) = row  # fmt: skip
     return RunRecord(
         pk=pk, id=id, number=number, flow=flow, state=RunState(state), reason=reason, location=location, since_at=since_at, next_at=next_at,
         input=fetch(reader, input) or b"", result=fetch(reader, result), error=fetch(reader, error), seed=seed, parent=parent,
         deadline_at=deadline_at, cancel_at=cancel_at, created_at=created_at, started_at=started_at, finished_at=finished_at,
-        continued_as=continued_as,
+        continued_as=continued_as, begun_at_pos=begun_at_pos, job=_job(*job),
     )  # fmt: skip
 
 
@@ -203,6 +230,18 @@ def put_message(tx: Transaction, run: int, topic: str, value: bytes, at: Instant
     tx.run(SQL.poke_run, {"pk": run, "at": at})
     pk: int = row[0]
     return pk
+
+
+def add_wait(tx: Transaction, run: int, command: int, wait: EventWait) -> None:
+    kind, subject = (None, None) if wait.subject is None else wait.subject
+    is_pattern = int("*" in wait.topic or "#" in wait.topic)
+    tx.run(
+        SQL.add_wait,
+        {
+            "run": run, "command": command, "topic": wait.topic, "is_pattern": is_pattern, "kind": kind, "subject": subject,
+            "after": wait.after,
+        },
+    )  # fmt: skip
 
 
 def due_runs(reader: Reader, *, until: Instant, after: tuple[Instant, int], count: int) -> list[tuple[int, Instant]]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from headrace._authoring import guard
 from headrace._authoring.pipeline import Registry
 from headrace._base.recorded_error import describe
-from headrace._engine.machine import Ended, Replay, RunMachine
+from headrace._engine.machine import Ended, Replay, RunMachine, machine_of
 from headrace._engine.preflight import replay_of
 from headrace._ports.database import Reader
-from headrace._runs.model import SET_ASIDE, JournalRow, Kind, RunRecord, RunState
+from headrace._runs.model import SET_ASIDE, JournalRow, RunRecord, RunState
 from headrace._runs.store import run_by_id, run_by_pk
 from headrace._store.statements import load
 from headrace.errors import HeadraceError, ReplayDiverged
@@ -78,25 +78,12 @@ def _check(reader: Reader, registry: Registry, record: RunRecord, *, strict: boo
     rows = replay.rows
     lengths = [] if every is None else list(range(0, len(rows), every))
     for length in [len(rows), *lengths]:
-        machine = replay.machine if length == len(rows) else _machine(registry, record, rows[:length], strict)
+        machine = replay.machine if length == len(rows) else machine_of(registry, record, rows[:length], strict=strict)
         try:
             _drive(machine, rows, length)
             _compare(reader, record, machine)
         finally:
             machine.close()
-
-
-def _machine(registry: Registry, record: RunRecord, known: list[JournalRow], strict: bool) -> RunMachine:
-    return RunMachine(
-        flow=registry.flows[record.flow],
-        run_id=record.id,
-        number=record.number,
-        seed=record.seed,
-        started_at=record.started_at or record.created_at,
-        arguments=record.input,
-        patches=frozenset(row.name for row in known if row.kind == Kind.PATCH),
-        strict=strict,
-    )
 
 
 def _drive(machine: RunMachine, rows: list[JournalRow], length: int) -> None:

@@ -29,6 +29,7 @@ from headrace._authoring.step import Step
 from headrace._base import log
 from headrace._base.clock import Instant, to_micros
 from headrace._engine.commands import RunEnd
+from headrace._engine.dispatch import StepAttempt
 from headrace._engine.engine import Limits
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
@@ -520,7 +521,7 @@ class Harness:
 
     def _merely_going(self, app: Subject) -> list[str]:
         rows = app.database.read(lambda reader: reader.all(QUERIES.merely_going))
-        busy = {attempt.run.pk for attempt in app.engine._attempts.under_way}
+        busy = {attempt.run.pk for attempt in app.engine._attempts.under_way if isinstance(attempt, StepAttempt)}
         return [
             f"I9: run {id!r} #{number} is {state}, and nothing is under way for it"
             for pk, id, number, state in rows
