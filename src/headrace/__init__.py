@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         continue_as_new,
         now,
         patched,
+        publish,
         random,
         receive,
         send,
@@ -19,25 +20,39 @@ if TYPE_CHECKING:
         use,
         using,
         uuid,
+        wait_event,
     )
     from headrace._authoring.flow import flow
     from headrace._authoring.pipeline import Pipeline
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
+    from headrace._authoring.trigger import on
+    from headrace._events.model import Event, Published
+    from headrace._events.schema import EventType
+    from headrace._jobs.lifecycle import Lifecycle
+    from headrace._jobs.model import Job, RunOutcome
     from headrace._ports.database import Statement, Transaction
 
 __all__ = [
+    "Event",
+    "EventType",
     "Headrace",
+    "Job",
+    "Lifecycle",
     "Pipeline",
+    "Published",
     "Retry",
     "Run",
+    "RunOutcome",
     "RunRef",
     "Statement",
     "Transaction",
     "continue_as_new",
     "flow",
     "now",
+    "on",
     "patched",
+    "publish",
     "random",
     "receive",
     "send",
@@ -48,10 +63,18 @@ __all__ = [
     "use",
     "using",
     "uuid",
+    "wait_event",
 ]
 
 # Names are loaded when they are used first: `headrace --help` needs none of them, a worker process needs no store.
 _HOME = {
+    "Event": "headrace._events.model",
+    "EventType": "headrace._events.schema",
+    "Job": "headrace._jobs.model",
+    "Lifecycle": "headrace._jobs.lifecycle",
+    "Published": "headrace._events.model",
+    "RunOutcome": "headrace._jobs.model",
+    "on": "headrace._authoring.trigger",
     "Headrace": "headrace._app.app",
     "Pipeline": "headrace._authoring.pipeline",
     "Retry": "headrace._authoring.retry",

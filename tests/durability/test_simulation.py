@@ -238,4 +238,4 @@ def test_populations_drawn_by_lot_survive_crashes_drawn_by_lot(tmp_path: Path, p
             crashes += asyncio.run(play(folder, population, seed, faults=functools.partial(armed, chance=chance)))
         shutil.rmtree(folder)
 
-    assert crashes >= len(seeds) or SEED, "hardly anything died: the lots are drawn too far out"
+    assert crashes > len(seeds) // 2 or SEED, "hardly anything died: the lots are drawn too far out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,26 +14,29 @@ from headrace._authoring.context import Policy, RunRef, pick
 from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
+from headrace._authoring.trigger import Trigger
 from headrace._base import faultpoints, log
 from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
 from headrace._engine.commands import Commands, RunEnd, put_message_for
+from headrace._engine.delivery import Delivery
 from headrace._engine.dispatch import Dispatcher
 from headrace._engine.endings import Endings, Over
 from headrace._engine.event_log import EventLog, Publication
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
+from headrace._engine.parts import Surroundings
 from headrace._engine.resident import Resident
 from headrace._engine.runner import Runner
 from headrace._engine.timers import Timers
-from headrace._events.model import NewEvent, Published
+from headrace._events.model import Event, NewEvent, Published
 from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, due_runs, end, run_by_id, runs_in_state
-from headrace.errors import Conflict, EngineUnavailable, RunAlreadyEnded, RunNotFound
+from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["EmbeddedEngine", "Engine", "Limits"]
 
@@ -120,6 +124,14 @@ class EmbeddedEngine:
             keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock, log=self.log
         )
 
+        self.delivery = Delivery(
+            Surroundings(
+                keeper=self, registry=registry, database=database, journal=self._journal, timers=self._timers, clock=clock,
+                attempts=self._attempts, log=self.log,
+            ),
+            fail=self.fail,
+        )  # fmt: skip
+
     # Life
 
     async def open(self) -> None:
@@ -131,6 +143,7 @@ class EmbeddedEngine:
             for pk in self._in_state(state):
                 self._memory.waiting_outside.setdefault(pk)
         self._runner.open()
+        await self.delivery.open()
 
     async def close(self) -> None:
         """Let steps end for a while, then leave. Whatever is not done then is taken up at the next start."""
@@ -138,6 +151,7 @@ class EmbeddedEngine:
             return
         self._state = "closing"
         self._dispatcher.closing = True
+        self.delivery.drain()
         await self._attempts.drain(self.limits.drain_seconds)
         self._leave()
 
@@ -161,6 +175,7 @@ class EmbeddedEngine:
     def _leave(self) -> None:
         self._state = "closed"
         self._runner.close()
+        self.delivery.close()
         self._timers.close()
         self._journal.close()
         self._memory.clear()
@@ -177,6 +192,7 @@ class EmbeddedEngine:
         """Whether nothing will happen before the next timer, so that a virtual clock may jump."""
         return (
             self._runner.is_quiet
+            and self.delivery.is_quiet
             and self.database.pending() == 0
             and not self._journal.is_held
             and self._attempts.are_asleep
@@ -341,6 +357,23 @@ class EmbeddedEngine:
             job=job,
         )
 
+    def run_for(self, trigger: Trigger, event: Event[Any]) -> NewRun | None:
+        """The run that an event starts; None if it is to start none."""
+        flow = trigger.flow
+        assert flow is not None
+        job = None
+        if trigger.job is not None:
+            if event.job != trigger.job.name or event.generation is None:
+                raise DefinitionError(
+                    f"{trigger!r} works for jobs of {trigger.job.name!r}, and event {event.id!r} is about none of them"
+                )
+            if not event.applied:
+                return None  # the job did not move, so there is nothing to be done for it
+            job = JobOfRun(event.job, event.subject, event.generation, owner=True)
+        arguments = trigger.arguments(event)
+        run_id = flow.run_id_for(arguments) or f"{flow.name}-{token(_number_of(event.id))}"
+        return self.new_run(flow, check_id(run_id), arguments, begun_at_pos=event.position, job=job)
+
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
         return self.new_run(
             self.registry.flows[run.flow],
@@ -448,6 +481,11 @@ class EmbeddedEngine:
 
     def _due_runs(self, until: int, after: tuple[int, int], count: int) -> list[tuple[int, int]]:
         return self.database.read(lambda reader: due_runs(reader, until=until, after=after, count=count))
+
+
+def _number_of(event_id: str) -> int:
+    """A large number for the id of a run without a template: one event starts one run, however often it comes."""
+    return int.from_bytes(hashlib.sha256(event_id.encode()).digest()[:8])
 
 
 def _release(tx: Transaction, pk: int, at: int) -> None:

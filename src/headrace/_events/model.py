@@ -160,6 +160,7 @@ class Cursor:
     position: int
     paused: bool = False
     fence: int = 0
+    stop_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,15 +69,27 @@ SELECT topic, count(*), max(pos) FROM events GROUP BY topic ORDER BY topic
 
 -- name: cursors_of
 -- How far the parts of a subscription are.
-SELECT subscription, part, pos, paused, fence FROM cursors WHERE subscription = :subscription ORDER BY part
+SELECT subscription, part, pos, paused, fence, stop_at FROM cursors WHERE subscription = :subscription ORDER BY part
 
 -- name: all_cursors
 -- How far all subscriptions are.
-SELECT subscription, part, pos, paused, fence FROM cursors ORDER BY subscription, part
+SELECT subscription, part, pos, paused, fence, stop_at FROM cursors ORDER BY subscription, part
 
 -- name: make_cursor
 -- A subscription begins to read.
 INSERT INTO cursors (subscription, part, pos, at) VALUES (:subscription, :part, :pos, :at) ON CONFLICT (subscription, part) DO NOTHING
+
+-- name: make_replay
+-- A subscription gets a range of the log once more.
+INSERT INTO cursors (subscription, part, pos, at, stop_at) VALUES (:subscription, :part, :pos, :at, :stop_at)
+
+-- name: drop_parts
+-- A subscription has fewer parts than before.
+DELETE FROM cursors WHERE subscription = :subscription AND part >= :parts
+
+-- name: end_replay
+-- A part of a replay has come to its end.
+DELETE FROM cursors WHERE subscription = :subscription AND part = :part AND stop_at IS NOT NULL
 
 -- name: move_cursor
 -- Everything up to here is handled, held or dead; refused to whoever lost the part to another process.
@@ -122,6 +134,10 @@ SELECT kind, subject, pos, attempt, next_at, error, alone FROM held WHERE subscr
 -- name: release
 -- An event is no longer held.
 DELETE FROM held WHERE subscription = :subscription AND pos = :pos
+
+-- name: is_held
+-- Whether events of a subject wait behind one that is tried again.
+SELECT 1 FROM held WHERE subscription = :subscription AND kind = :kind AND subject = :subject AND alone = 0 LIMIT 1
 
 -- name: count_held
 -- How many subjects of each subscription wait.

@@ -219,9 +219,19 @@ def open_cursors(tx: Transaction, subscription: str, *, parts: int, beginning: b
         for part in range(parts):
             tx.run(SQL.make_cursor, {"subscription": subscription, "part": part, "pos": start, "at": at})
         if found:
+            tx.run(SQL.drop_parts, {"subscription": subscription, "parts": parts})
             tx.run(SQL.set_cursor, {"subscription": subscription, "pos": start, "at": at})
         found = cursors_of(tx, subscription)
     return found
+
+
+def make_replay(tx: Transaction, subscription: str, *, parts: int, after: int, until: int, at: Instant) -> list[Cursor]:
+    for part in range(parts):
+        tx.run(
+            SQL.make_replay,
+            {"subscription": subscription, "part": part, "pos": after, "stop_at": until, "at": at},
+        )
+    return cursors_of(tx, subscription)
 
 
 def cursors_of(reader: Reader, subscription: str) -> list[Cursor]:
@@ -233,8 +243,10 @@ def all_cursors(reader: Reader) -> list[Cursor]:
 
 
 def _cursor(row: Row) -> Cursor:
-    subscription, part, position, paused, fence = row
-    return Cursor(subscription=subscription, part=part, position=position, paused=bool(paused), fence=fence)
+    subscription, part, position, paused, fence, stop_at = row
+    return Cursor(
+        subscription=subscription, part=part, position=position, paused=bool(paused), fence=fence, stop_at=stop_at
+    )
 
 
 def check_fence(tx: Transaction, cursor: Cursor) -> None:
@@ -269,6 +281,12 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
 
 def release(tx: Transaction, subscription: str, position: int) -> None:
     tx.run(SQL.release, {"subscription": subscription, "pos": position})
+
+
+def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:
+    """Whether events of a subject wait behind one that is tried again."""
+    found = reader.one(SQL.is_held, {"subscription": subscription, "kind": subject.kind, "subject": subject.id})
+    return found is not None
 
 
 def held_of(reader: Reader, subscription: str) -> list[Held]:

@@ -42,6 +42,8 @@ FAULT_POINTS: Mapping[str, str] = MappingProxyType(
         "retry.after": "a failed attempt is on disk and the next one is not planned in memory",
         "publish.before": "an event is about to be published",
         "publish.after": "an event is on disk, and nobody was told of it",
+        "handler.before": "an event is about to be handled",
+        "handler.after": "an event is handled, and nothing of that is on disk unless the handler is transactional",
         "timer.due": "a timer has fallen due and that is not written",
         "child.before": "a flow calls another one and nothing of that is written",
         "child.after": "a child run is on disk and the engine has not taken it up",

@@ -31,6 +31,8 @@ from headrace._base.clock import Instant, to_micros
 from headrace._engine.commands import RunEnd
 from headrace._engine.dispatch import StepAttempt
 from headrace._engine.engine import Limits
+from headrace._events.model import Published
+from headrace._jobs.lifecycle import JobRef
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
@@ -303,6 +305,28 @@ class Harness:
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
         """Leave a message for an open run."""
         await (await self._alive()).send(run, topic, value)
+
+    async def publish(
+        self,
+        topic: str,
+        data: object = None,
+        *,
+        subject: str | JobRef,
+        id: str | None = None,
+        source: str | None = None,
+        time: datetime | None = None,
+    ) -> Published:
+        """Append an event to the log; asked again, with the same id, when the process dies before it answers."""
+        chosen = id or f"event-{token(self._chance.getrandbits(64))}"
+        while True:
+            app = await self._alive()
+            try:
+                return await self._unless_it_dies(
+                    app.publish(topic, data, subject=subject, id=chosen, source=source, time=time)
+                )
+            except (Crash, EngineUnavailable, StoreError):
+                if not self._is_down(app):
+                    raise
 
     async def cancel(self, run: Run[Any] | RunRef | str, *, force: bool = False) -> None:
         """Ask a run to stop."""

@@ -40,6 +40,7 @@ CREATE TABLE cursors (                      -- how far each subscription is: eve
     part         INTEGER NOT NULL,
     pos          INTEGER NOT NULL,
     at           INTEGER NOT NULL,
+    stop_at      INTEGER,                   -- a replay ends here; NULL: it goes on for ever
     paused       INTEGER NOT NULL DEFAULT 0,
     holder       TEXT,
     until        INTEGER,
@@ -58,6 +59,8 @@ CREATE TABLE held (                         -- subjects that wait for the next a
     alone        INTEGER NOT NULL,
     PRIMARY KEY (subscription, pos)
 ) WITHOUT ROWID;
+
+CREATE INDEX held_by_subject ON held (subscription, kind, subject);
 
 CREATE TABLE dead_letters (
     pk           INTEGER PRIMARY KEY AUTOINCREMENT,
