@@ -5,7 +5,7 @@ HeadraceError
 ├── DefinitionError                 a flow or step is declared or used wrongly
 │   └── NotDeterministic            a flow asked the outside world directly; the run is `blocked` until the code is mended
 ├── ValueRefused                    a value cannot cross a boundary: wrong type, too large, not serialisable
-├── NotFound                        RunNotFound · FlowNotFound
+├── NotFound                        RunNotFound · FlowNotFound · JobNotFound
 ├── Conflict                        RunAlreadyExists · RunAlreadyEnded
 ├── RunFailed                       what awaiting a run raises; the run's own error is __cause__
 ├── RunCancelled · RunTimedOut      the same, for runs that ended so
@@ -37,6 +37,7 @@ __all__ = [
     "EngineUnavailable",
     "FlowNotFound",
     "HeadraceError",
+    "JobNotFound",
     "NotDeterministic",
     "NotFound",
     "OutcomeUnknown",
@@ -109,6 +110,16 @@ class FlowNotFound(NotFound):
     def __str__(self) -> str:
         known = ", ".join(self.known) or "none"
         return f"there is no flow {self.name!r} here; add it to Pipeline(flows=[...]). Known flows: {known}"
+
+
+class JobNotFound(NotFound):
+    def __init__(self, lifecycle: str, id: str) -> None:
+        super().__init__(lifecycle, id)
+        self.lifecycle = lifecycle
+        self.id = id
+
+    def __str__(self) -> str:
+        return f"there is no job {self.id!r} of {self.lifecycle!r}; `headrace jobs ls {self.lifecycle}` lists them"
 
 
 class Conflict(HeadraceError):

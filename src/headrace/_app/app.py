@@ -9,12 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
-from uuid import uuid4
 
+from headrace._app.event_calls import EventCalls
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.view import History, RunDetail, RunView
 from headrace._authoring import guard
@@ -26,8 +25,6 @@ from headrace._base.clock import SystemClock, from_datetime
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
-from headrace._events.model import Published
-from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database
 from headrace._runs.model import RunState
@@ -80,7 +77,7 @@ class Run(Generic[R]):
         return f"<run {self.id} #{self.number}>"
 
 
-class Headrace:
+class Headrace(EventCalls):
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
@@ -254,27 +251,6 @@ class Headrace:
         """Leave a message for an open run; it is stored before anyone waits for it."""
         run_id = run if isinstance(run, str) else run.id
         await self.engine.send(run_id, topic, message_shape(topic, Any).encode(value))
-
-    async def publish(
-        self,
-        topic: str,
-        data: object = None,
-        *,
-        subject: str | JobRef,
-        id: str | None = None,
-        source: str | None = None,
-        time: datetime | None = None,
-        plain: bool = False,
-    ) -> Published:
-        """Append an event to the log; if its subject is a job, the event moves it in the same transaction. On disk when this returns.
-
-        An ``id`` that was published before gets the first answer again. ``plain``: ``data`` came as plain JSON.
-        """
-        new = self.engine.log.new_event(
-            topic, data, subject=subject, event_id=id or str(uuid4()), source=source or "app", time=time, cause="", at=self._clock.now(),
-            plain=plain,
-        )  # fmt: skip
-        return await self.engine.publish(new)
 
     async def cancel(self, run: Run[Any] | RunRef | str, *, force: bool = False) -> None:
         """Ask a run to stop; its flow sees CancelledError and may clean up. ``force`` ends it at once."""

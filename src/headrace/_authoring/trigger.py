@@ -158,20 +158,19 @@ def _name_of(target: object) -> str:
 
 
 def _as_step(target: Step[Any, Any] | Callable[..., Any], where: str, timeout: Seconds | None) -> Step[Any, Any]:
+    fn = target.fn if isinstance(target, Step) else target
+    if not callable(fn):
+        raise DefinitionError(f"{where}: {target!r} is neither a flow nor a function")
+    transactional = isinstance(target, Step) and target.mode == "transaction"
+    needed = [item for item in inspect.signature(fn).parameters.values() if item.default is item.empty]
+    if len(needed) != (2 if transactional else 1):
+        raise DefinitionError(f"{where}: a handler takes {'(tx, event)' if transactional else '(event)'}")
     if not isinstance(target, Step):
-        if not callable(target):
-            raise DefinitionError(f"{where}: {target!r} is neither a flow nor a function")
-        target = Step(
-            target, name=None, timeout=timeout, retry=None, cpu=False, at_most_once=False, transactional=False
-        )
-    elif timeout is not None:
+        return Step(fn, name=None, timeout=timeout, retry=None, cpu=False, at_most_once=False, transactional=False)
+    if timeout is not None:
         raise DefinitionError(f"{where}: timeout= is for plain functions; this one is a step, which has its own")
     if target.mode == "process":
         raise DefinitionError(f"{where}: a handler cannot be a cpu step; let the event start a flow that calls it")
     if target.at_most_once:
         raise DefinitionError(f"{where}: a handler is called at least once; leave out at_most_once")
-    wanted = 2 if target.mode == "transaction" else 1
-    parameters = [p for p in inspect.signature(target.fn).parameters.values() if p.default is p.empty]
-    if len(parameters) != wanted:
-        raise DefinitionError(f"{where}: a handler takes {'(tx, event)' if wanted == 2 else '(event)'}")
     return target

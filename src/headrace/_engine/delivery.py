@@ -53,9 +53,10 @@ class Delivery:
             for name, (_, trigger) in triggers.items():
                 open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
             return [
-                (cursor, held_of(tx, cursor.subscription))
-                for cursor in all_cursors(tx)
-                if base_name(cursor.subscription) in triggers
+                (cursor, held_of(tx, name))
+                for name, cursors in all_cursors(tx).items()
+                if base_name(name) in triggers
+                for cursor in cursors
             ]
 
         if triggers:
@@ -166,7 +167,7 @@ class Delivery:
 
         def operation(tx: Transaction) -> list[Cursor]:
             end = min(until, last_position(tx)) if until is not None else last_position(tx)
-            taken = {cursor.subscription for cursor in all_cursors(tx)}
+            taken = all_cursors(tx)
             number = next(n for n in range(1, 2**31) if f"{subscription}{REPLAY_MARK}{n}" not in taken)
             return make_replay(tx, f"{subscription}{REPLAY_MARK}{number}", parts=parts, after=after, until=end, at=at)
 

@@ -109,6 +109,13 @@ class Topics:
         )
 
 
+def raw_event(record: EventRecord) -> Event[Any]:
+    """An event with its data as they were stored, whatever the declared type says now."""
+    return _NOTHING_DECLARED.event(record)
+
+
+_NOTHING_DECLARED: Final = Topics()
+
 # In a journal an event stands whole, so that a replay needs nothing but its journal.
 
 

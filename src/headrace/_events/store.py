@@ -18,7 +18,7 @@ from headrace._events.model import (
     Verdict,
     Wait,
 )
-from headrace._events.topic import matches
+from headrace._events.topic import matches, matches_any
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
 from headrace._store.blobs import fetch, put_aside
 from headrace._store.statements import load
@@ -156,6 +156,17 @@ def _search_back(reader: Reader, pattern: str, place: dict[str, SqlValue], count
     return found[:count]
 
 
+def count_matching(reader: Reader, patterns: tuple[str, ...], *, after: int, until: int) -> int:
+    """How many events of these patterns a range of the log has."""
+    number = 0
+    while rows := scan(reader, after, _PAGE):
+        number += sum(position <= until and matches_any(patterns, topic) for position, topic, _, _ in rows)
+        after = rows[-1][0]
+        if after >= until:
+            break
+    return number
+
+
 def history_of(
     reader: Reader, subject: Subject, *, after: int | None = None, before: int | None = None, count: int = 100
 ) -> list[EventRecord]:
@@ -238,8 +249,22 @@ def cursors_of(reader: Reader, subscription: str) -> list[Cursor]:
     return [_cursor(row) for row in reader.all(SQL.cursors_of, {"subscription": subscription})]
 
 
-def all_cursors(reader: Reader) -> list[Cursor]:
-    return [_cursor(row) for row in reader.all(SQL.all_cursors)]
+def all_cursors(reader: Reader) -> dict[str, list[Cursor]]:
+    """The cursors of all subscriptions and replays, by name."""
+    found: dict[str, list[Cursor]] = {}
+    for row in reader.all(SQL.all_cursors):
+        found.setdefault(row[0], []).append(_cursor(row))
+    return found
+
+
+def count_held(reader: Reader) -> dict[str, int]:
+    """How many events each subscription holds for another attempt."""
+    return {row[0]: row[1] for row in reader.all(SQL.count_held)}
+
+
+def count_dead(reader: Reader) -> dict[str, int]:
+    """How many dead letters each subscription has."""
+    return {row[0]: row[1] for row in reader.all(SQL.count_dead)}
 
 
 def _cursor(row: Row) -> Cursor:

@@ -177,6 +177,11 @@ def list_runs(
     return [record_of(reader, row) for row in rows]
 
 
+def runs_of_job(reader: Reader, kind: str, id: str) -> list[str]:
+    """The open runs that work for a job and tell it their end."""
+    return [row[1] for row in reader.all(SQL.open_runs_of_job, {"kind": kind, "id": id})]
+
+
 # What belongs to a run
 
 

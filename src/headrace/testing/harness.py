@@ -31,13 +31,15 @@ from headrace._base.clock import Instant, to_micros
 from headrace._engine.commands import RunEnd
 from headrace._engine.dispatch import StepAttempt
 from headrace._engine.engine import Limits
-from headrace._events.model import Published
+from headrace._events.model import Event, Published
+from headrace._events.store import events_after
+from headrace._events.topic import matches
 from headrace._jobs.lifecycle import JobRef
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
 from headrace.testing import faults
-from headrace.testing._checker import CHECKER, other_hash_seed, why_not_elsewhere
+from headrace.testing._checker import CHECKER, addresses_of, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
 from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
@@ -349,6 +351,12 @@ class Harness:
         found = self.app.database.read(lambda reader: history_of(reader, run_id, number, after=0, count=_ALL))
         return list(found.entries)
 
+    async def events(self, topic: str = "#") -> list[Event[Any]]:
+        """All events of a topic or pattern in the log, in order."""
+        topics = self.app.registry.catalogue.topics
+        found = self.app.database.read(lambda reader: events_after(reader, 0, count=_ALL))
+        return [topics.event(record) for record in found if matches(topic, record.topic)]
+
     # Time
 
     async def settle(self) -> None:
@@ -558,7 +566,10 @@ class Harness:
         store = self._store.absolute()
         used = await asyncio.to_thread(_read, store, flows_in)
         flows = {full: registry.flows[full] for full in sorted(used) if full in registry.flows}
+        declared = await asyncio.to_thread(addresses_of, registry.catalogue)
         here = {full: reason for full, flow in flows.items() if (reason := why_not_elsewhere(flow)) is not None}
+        if declared is None:
+            here = dict.fromkeys(flows, "an event type or a lifecycle is not at the top of a module")
         elsewhere = {full: flow for full, flow in flows.items() if full not in here}
         found: list[Difference] = []
         if elsewhere:
@@ -566,6 +577,7 @@ class Harness:
                 CHECKER.ask,
                 store=store,
                 flows=elsewhere,
+                declared=declared or [],
                 strict=self._strict,
                 every=self._every,
                 trusted=tuple(guard._trusted),

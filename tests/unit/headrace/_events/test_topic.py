@@ -37,13 +37,13 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "topic"), MATCHING)
+@pytest.mark.parametrize("pattern, topic", MATCHING)
 def test_patterns_mean_what_they_mean_in_amqp(pattern: str, topic: str) -> None:
     """People bring patterns from RabbitMQ, and bindings of the bridge use the same ones."""
     assert matches(pattern, topic)
 
 
-@pytest.mark.parametrize(("pattern", "topic"), OTHER)
+@pytest.mark.parametrize("pattern, topic", OTHER)
 def test_patterns_match_nothing_else(pattern: str, topic: str) -> None:
     """The seed's `subtitle.*` was read as everything below `subtitle`, and is not."""
     assert not matches(pattern, topic)

@@ -37,7 +37,7 @@ def job(state: str, *, generation: int = 1) -> JobRecord:
 
 
 @pytest.mark.parametrize(
-    ("state", "topic", "leads_to"),
+    "state, topic, leads_to",
     [
         (None, "order.placed", "placed"),
         ("placed", "order.packed", "packed"),
@@ -56,7 +56,7 @@ def test_legal_events_move_the_job(state: str | None, topic: str, leads_to: str)
 
 
 @pytest.mark.parametrize(
-    ("state", "topic", "reason"),
+    "state, topic, reason",
     [
         (None, "order.packed", "no such job"),
         (None, "order.seen", "no such job"),
@@ -89,7 +89,7 @@ def test_a_retry_opens_a_new_generation_and_shuts_out_the_old_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "state", "topic"),
+    "ended, state, topic",
     [
         ("completed", "packed", "order.sent"),
         ("failed", "packed", "order.failed"),
@@ -133,13 +133,16 @@ def test_data_of_an_end_event_may_be_the_users() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    "changes, complaint",
     [
         ({"moves": MOVES[1:]}, "no move opens"),
         ({"terminal": []}, "terminal= is empty"),
         ({"moves": [*MOVES, ("order.back", "sent", "placed")]}, "leaves a terminal state"),
         ({"moves": [*MOVES, ("order.lost", "gone", "placed")]}, "no move leads to state 'gone'"),
-        ({"moves": [*MOVES[:3], ("order.failed", "placed", "failed"), ("order.stuck", "placed", "stuck")]}, "no move leaves state 'stuck'"),
+        (
+            {"moves": [*MOVES[:3], ("order.failed", "placed", "failed"), ("order.stuck", "placed", "stuck")]},
+            "no move leaves state 'stuck'",
+        ),
         ({"moves": [*MOVES, ("order.packed", "placed", "sent")]}, "two moves of 'order.packed'"),
         ({"notes": ["order.sent"]}, "in moves and in notes"),
         ({"ends": {"completed": "order.sent"}}, "event for 'failed'"),
@@ -158,7 +161,9 @@ def test_a_wrong_declaration_is_refused_with_the_reason(changes: dict[str, Any],
 
 def test_a_topic_belongs_to_one_lifecycle() -> None:
     """Otherwise nobody could tell which job an event moves."""
-    other = Lifecycle("other", moves=[("order.placed", None, "open"), ("other.done", "open", "done")], terminal=["done"])
+    other = Lifecycle(
+        "other", moves=[("order.placed", None, "open"), ("other.done", "open", "done")], terminal=["done"]
+    )
 
     with pytest.raises(DefinitionError, match="declared by two lifecycles"):
         Lifecycles([order(), other])
