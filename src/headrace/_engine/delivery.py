@@ -23,7 +23,7 @@ from headrace._events.store import (
     open_cursors,
     slot_of,
 )
-from headrace.errors import Conflict, NotFound
+from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
     from headrace._ports.database import Transaction
@@ -44,7 +44,7 @@ class Delivery:
 
     # Life
 
-    async def open(self) -> None:
+    def open(self) -> None:
         """Take up every subscription where it was left."""
         triggers = self._around.registry.triggers
         at = self._around.clock.now()
@@ -59,12 +59,18 @@ class Delivery:
                 for cursor in cursors
             ]
 
-        if triggers:
-            for cursor, held in await self._around.database.write(operation):
+        def opened(found: list[tuple[Cursor, list[Held]]] | None, error: BaseException | None) -> None:
+            if found is None:
+                self._fail(error or EngineUnavailable("the subscriptions could not be taken up"))
+                return
+            for cursor, held in found:
                 self._add_part(cursor, held)
+            self.wake()
+
         self._is_open = True
-        self._stop_listening = self._around.log.listen(self.wake)
-        self.wake()
+        if triggers:
+            self._stop_listening = self._around.log.listen(self.wake)
+            self._around.journal.submit(operation, opened)
 
     def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
         base = base_name(cursor.subscription)

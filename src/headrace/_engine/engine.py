@@ -143,7 +143,7 @@ class EmbeddedEngine:
             for pk in self._in_state(state):
                 self._memory.waiting_outside.setdefault(pk)
         self._runner.open()
-        await self.delivery.open()
+        self.delivery.open()
 
     async def close(self) -> None:
         """Let steps end for a while, then leave. Whatever is not done then is taken up at the next start."""

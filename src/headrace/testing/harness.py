@@ -479,10 +479,10 @@ class Harness:
     async def restart(self, *, down_for: timedelta = timedelta(0)) -> None:
         """Stop gracefully and begin again, as for an upgrade."""
         app = await self._alive()
-        self._app = None
-        await app.leave()
-        self.clock.advance(down_for)
-        await self._live()
+        self._down_for = down_for
+        self._is_gone("restart")
+        self._revival = self._loop.create_task(self._begin_again(app.leave()))
+        await self._alive()
 
     def _strike(self, point: str, about: object) -> None:
         if self._death is not None or not any(fault.meets(point, about) for fault in self._faults):
@@ -503,12 +503,17 @@ class Harness:
         log.info("test.crashed", point=point)
         self._death = Crash(point)
         app.engine.kill()
+        self._is_gone(point)
+        self._revival = self._loop.create_task(self._begin_again(app.bury()))
+
+    def _is_gone(self, why: str) -> None:
+        """From here on nobody gets an answer, and no fault strikes, until the process has begun again."""
+        self._death = Crash(why)
         if self._dead is not None and not self._dead.done():
             self._dead.set_result(None)
-        self._revival = self._loop.create_task(self._revive(app))
 
-    async def _revive(self, dead: Subject) -> None:
-        await dead.bury()
+    async def _begin_again(self, end: Coroutine[Any, Any, None]) -> None:
+        await end
         self.clock.advance(self._down_for)
         self._down_for = timedelta(0)
         await self._live()
