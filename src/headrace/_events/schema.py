@@ -26,7 +26,7 @@ class EventType(Generic[D]):
     """
 
     def __init__(
-        self, topic: str, data: Any = Any, *, version: int = 1, upcast: Mapping[int, Upcaster] | None = None
+        self, topic: str, data: type[D] | None = None, *, version: int = 1, upcast: Mapping[int, Upcaster] | None = None
     ) -> None:
         try:
             self.topic = check_topic(topic)
@@ -39,8 +39,8 @@ class EventType(Generic[D]):
             raise DefinitionError(
                 f"EventType({topic!r}, version={version}): upcast= needs a function for each older version; wanted: {wanted}"
             )
-        self.annotation = data
-        self.shape = Shape(data, where=f"data of event {topic!r}")
+        self.annotation: Any = Any if data is None else data
+        self.shape = Shape(self.annotation, where=f"data of event {topic!r}")
 
     def decode(self, stored: bytes, version: int) -> D:
         """The data in its newest form, whatever version was stored."""

@@ -74,7 +74,7 @@ class Lifecycle(Generic[D]):
         *,
         moves: Sequence[tuple[str, From, str]],
         terminal: Sequence[str],
-        data: Any = Any,
+        data: type[D] | None = None,
         fold: Callable[[Any, Event[Any]], D] | None = None,
         notes: Sequence[str] = (),
         retry: tuple[str, str] | None = None,
@@ -89,7 +89,7 @@ class Lifecycle(Generic[D]):
         self.notes = frozenset(self._topic(topic) for topic in notes)
         self.retry_topic = None if retry is None else self._topic(retry[0])
         self.fold = fold
-        self.shape = Shape(data, where=f"data of job {name!r}")
+        self.shape = Shape(Any if data is None else data, where=f"data of job {name!r}")
         plain = self._expand(moves)
         self.states = _in_order(plain, terminal)
         if retry is not None:

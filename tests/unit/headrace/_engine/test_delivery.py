@@ -93,7 +93,7 @@ number_came = EventType("number.came", int)
 
 
 def reading(target: Any, **options: Any) -> Pipeline:
-    options = {"retry": QUICK, "name": "reader"} | options
+    options = dict[str, Any](retry=QUICK, name="reader") | options
     flows = [target] if target in (see, see_anew) else []
     return Pipeline("numbers", flows=flows, triggers=[on("number.#", target, **options)], events=[number_came])
 

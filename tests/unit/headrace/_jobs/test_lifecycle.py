@@ -161,7 +161,7 @@ def test_a_wrong_declaration_is_refused_with_the_reason(changes: dict[str, Any],
 
 def test_a_topic_belongs_to_one_lifecycle() -> None:
     """Otherwise nobody could tell which job an event moves."""
-    other = Lifecycle(
+    other: Lifecycle[Any] = Lifecycle(
         "other", moves=[("order.placed", None, "open"), ("other.done", "open", "done")], terminal=["done"]
     )
 

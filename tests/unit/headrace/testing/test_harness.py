@@ -9,7 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from headrace import Pipeline, Retry, Statement, continue_as_new, flow, receive, send, sleep, start, step, use
+from headrace import (
+    Event,
+    Pipeline,
+    Retry,
+    Statement,
+    continue_as_new,
+    flow,
+    on,
+    publish,
+    receive,
+    send,
+    sleep,
+    start,
+    step,
+    use,
+    wait_event,
+)
 from headrace._engine.engine import Limits
 from headrace.errors import (
     ConfigurationError,
@@ -82,7 +98,13 @@ async def story() -> list[str]:
     await send(reader, "letter", "dear reader")
     told.append(await letter())
     await sleep(MINUTE)
+    await publish("story.told", subject="story")
+    await wait_event("applause", subject="story")
     return told
+
+
+async def applaud(event: Event[None]) -> None:
+    await publish("applause", subject=event.subject)
 
 
 @flow
@@ -90,7 +112,12 @@ async def failing() -> None:
     raise ValueError("as planned")
 
 
-pipeline = Pipeline("shop", flows=[sales, siesta, letter, countdown, story, failing], wire=Shop)
+pipeline = Pipeline(
+    "shop",
+    flows=[sales, siesta, letter, countdown, story, failing],
+    triggers=[on("story.told", applaud)],
+    wire=Shop,
+)
 
 
 # Time
