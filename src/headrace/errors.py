@@ -5,7 +5,7 @@ HeadraceError
 ├── DefinitionError                 a flow or step is declared or used wrongly
 │   └── NotDeterministic            a flow asked the outside world directly; the run is `blocked` until the code is mended
 ├── ValueRefused                    a value cannot cross a boundary: wrong type, too large, not serialisable
-├── NotFound                        RunNotFound · FlowNotFound · JobNotFound
+├── NotFound                        RunNotFound · FlowNotFound · JobNotFound · EventNotFound
 ├── Conflict                        RunAlreadyExists · RunAlreadyEnded
 ├── RunFailed                       what awaiting a run raises; the run's own error is __cause__
 ├── RunCancelled · RunTimedOut      the same, for runs that ended so
@@ -35,6 +35,7 @@ __all__ = [
     "Conflict",
     "DefinitionError",
     "EngineUnavailable",
+    "EventNotFound",
     "FlowNotFound",
     "HeadraceError",
     "JobNotFound",
@@ -120,6 +121,15 @@ class JobNotFound(NotFound):
 
     def __str__(self) -> str:
         return f"there is no job {self.id!r} of {self.lifecycle!r}; `headrace jobs ls {self.lifecycle}` lists them"
+
+
+class EventNotFound(NotFound):
+    def __init__(self, event_id: str) -> None:
+        super().__init__(event_id)
+        self.event_id = event_id
+
+    def __str__(self) -> str:
+        return f"there is no event {self.event_id!r}; `headrace events tail` shows the newest"
 
 
 class Conflict(HeadraceError):

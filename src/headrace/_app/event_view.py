@@ -1,4 +1,4 @@
-"""What people and programs see of subscriptions and of what they could not handle."""
+"""What people and programs see of events, jobs and subscriptions: the same values in Python, over HTTP and in ``--json``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,126 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from headrace._app.view import ErrorText
+from headrace._app.view import ErrorText, Json, RunName, read_json
 from headrace._authoring.trigger import Trigger
 from headrace._base.clock import to_datetime
-from headrace._events.model import Cursor, DeadLetter, Event
+from headrace._events.model import Cursor, DeadLetter, Event, EventRecord
 from headrace._events.schema import Topics, raw_event
+from headrace._jobs.model import JobRecord
 from headrace.errors import HeadraceError
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventView:
+    """An event as it stands in the log. Where its subject is a job, ``applied`` says whether it moved the job, and ``reason`` why not."""
+
+    id: str
+    topic: str
+    subject: str
+    job: str
+    sequence: int
+    position: int
+    source: str
+    time: datetime
+    recorded_at: datetime
+    version: int
+    cause: str
+    generation: int | None
+    applied: bool | None
+    reason: str
+    data: Json
+
+    @staticmethod
+    def of(record: EventRecord) -> EventView:
+        return EventView(
+            id=record.id,
+            topic=record.topic,
+            subject=record.subject.id,
+            job=record.subject.kind,
+            sequence=record.sequence,
+            position=record.position,
+            source=record.source,
+            time=to_datetime(record.time),
+            recorded_at=to_datetime(record.at),
+            version=record.version,
+            cause=record.cause,
+            generation=record.generation,
+            applied=record.applied,
+            reason=record.reason,
+            data=read_json(record.data),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventPage:
+    """Events, the newest first; ``next`` is the cursor of the page that follows, if there is one."""
+
+    events: tuple[EventView, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryPage:
+    """The events of one subject. ``event_count`` counts all of them, not only those of the page; ``next`` is a sequence number."""
+
+    subject: str
+    job: str
+    event_count: int
+    events: tuple[EventView, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicView:
+    """A topic in the log."""
+
+    topic: str
+    events: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobView:
+    """How a job is at this moment. ``generation``: 1, and one more for each retry."""
+
+    lifecycle: str
+    id: str
+    state: str
+    terminal: bool
+    generation: int
+    created_at: datetime
+    updated_at: datetime
+    data: Json
+
+    @staticmethod
+    def of(record: JobRecord) -> JobView:
+        return JobView(
+            lifecycle=record.subject.kind,
+            id=record.subject.id,
+            state=record.state,
+            terminal=record.terminal,
+            generation=record.generation,
+            created_at=to_datetime(record.created_at),
+            updated_at=to_datetime(record.updated_at),
+            data=read_json(record.data),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage:
+    """Jobs, the one that moved last first; ``next`` is the cursor of the page that follows, if there is one."""
+
+    jobs: tuple[JobView, ...]
+    next: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDetail:
+    """A job, its newest events, and the runs that worked for it."""
+
+    job: JobView
+    history: HistoryPage
+    runs: tuple[RunName, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +212,43 @@ class DeadLetterView:
             at=to_datetime(letter.at),
             redriven_at=None if letter.redriven_at is None else to_datetime(letter.redriven_at),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainDeadLetter:
+    """The same, with the event as it stands in the log."""
+
+    id: int
+    subscription: str
+    event: EventView
+    attempts: int
+    error: ErrorText
+    state: str
+    first_at: datetime
+    at: datetime
+    redriven_at: datetime | None
+
+    @staticmethod
+    def of(letter: DeadLetter) -> PlainDeadLetter:
+        return PlainDeadLetter(
+            id=letter.pk,
+            subscription=letter.subscription,
+            event=EventView.of(letter.event),
+            attempts=letter.attempts,
+            error=ErrorText.of(letter.error),
+            state=letter.state,
+            first_at=to_datetime(letter.first_at),
+            at=to_datetime(letter.at),
+            redriven_at=None if letter.redriven_at is None else to_datetime(letter.redriven_at),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLetterPage:
+    """Dead letters, the newest first; ``next`` is the cursor of the page that follows, if there is one."""
+
+    letters: tuple[PlainDeadLetter, ...]
+    next: int | None
 
 
 @dataclass(frozen=True, kw_only=True)

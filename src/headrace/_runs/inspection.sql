@@ -21,3 +21,7 @@ ORDER BY command, attempt
 -- name: identity_of
 -- What a run is called.
 SELECT id, number, flow, state FROM runs WHERE pk = :pk
+
+-- name: runs_of_job
+-- The runs that worked for a job, the newest first.
+SELECT id, number, flow, state FROM runs WHERE job_kind = :kind AND job_id = :id ORDER BY pk DESC LIMIT 100

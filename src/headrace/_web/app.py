@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from headrace._app.app import Headrace
 from headrace._web import errors
 from headrace._web.gate import Gate
-from headrace._web.routes import runs
+from headrace._web.routes import dead_letters, dispatches, events, jobs, runs
 from headrace._web.schemas import Health, Problem, Status
 
 
@@ -37,6 +37,10 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
     api.add_middleware(Gate, token=token)
     errors.install(api)
     api.include_router(runs.router, prefix="/api/runs", tags=["runs"])
+    api.include_router(events.router, prefix="/api/events", tags=["events"])
+    api.include_router(jobs.router, prefix="/api/jobs", tags=["jobs"])
+    api.include_router(dead_letters.router, prefix="/api/deadletters", tags=["dead letters"])
+    api.include_router(dispatches.router, tags=["webhooks"])
 
     @api.get("/healthz", tags=["owner"], response_model=Health)
     async def healthz() -> Health:

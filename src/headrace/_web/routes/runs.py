@@ -6,28 +6,23 @@ import asyncio
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from headrace._app.app import Headrace, Started
 from headrace._app.inspection import page_of_runs, result_of
 from headrace._app.view import History, RunDetail, RunPage, RunResult
 from headrace._runs.model import RunState
+from headrace._web.routes.parts import App
 from headrace._web.schemas import Accepted, CancelRun, SendMessage, Stack, StartRun
 from headrace.errors import RunNotFound
 
 router = APIRouter()
 
 
-def _headrace(request: Request) -> Headrace:
-    app: Headrace = request.app.state.headrace
-    return app
-
-
 def _run_id(id: Annotated[str, Path(description="The id of a run, percent-encoded.")]) -> str:
     return unquote(id)
 
 
-App = Annotated[Headrace, Depends(_headrace)]
 RunId = Annotated[str, Depends(_run_id)]
 Number = Annotated[int | None, Query(ge=1, description="Which run of that id; the newest by default.")]
 
