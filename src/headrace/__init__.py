@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace, Run
+    from headrace._app.tables import Tables
     from headrace._authoring.context import (
         RunRef,
         continue_as_new,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from headrace._jobs.lifecycle import Lifecycle
     from headrace._jobs.model import Job, RunOutcome
     from headrace._ports.database import Statement, Transaction
+    from headrace._store.statements import load_statements
 
 __all__ = [
     "Event",
@@ -46,9 +48,11 @@ __all__ = [
     "RunOutcome",
     "RunRef",
     "Statement",
+    "Tables",
     "Transaction",
     "continue_as_new",
     "flow",
+    "load_statements",
     "now",
     "on",
     "patched",
@@ -74,6 +78,8 @@ _HOME = {
     "Lifecycle": "headrace._jobs.lifecycle",
     "Published": "headrace._events.model",
     "RunOutcome": "headrace._jobs.model",
+    "Tables": "headrace._app.tables",
+    "load_statements": "headrace._store.statements",
     "on": "headrace._authoring.trigger",
     "Headrace": "headrace._app.app",
     "Pipeline": "headrace._authoring.pipeline",

@@ -11,10 +11,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
 from headrace._app.event_calls import EventCalls
 from headrace._app.inspection import detail_of, history_of
+from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
@@ -29,8 +30,13 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
+from headrace._store.pipeline_tables import upgrade
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
+from headrace.settings import read_settings
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,6 +99,8 @@ class Headrace(EventCalls):
         preflight: PreflightMode = "warn",
         limits: Limits | None = None,
         unguarded: tuple[str, ...] = (),
+        settings: Mapping[str, BaseModel] | None = None,
+        stand_ins: bool = False,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -102,6 +110,8 @@ class Headrace(EventCalls):
         self._limits = limits
         self._clock: Clock = SystemClock()
         self._strict = False
+        self._settings = dict(settings or {})
+        self.stand_ins = stand_ins
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
@@ -113,8 +123,11 @@ class Headrace(EventCalls):
             database = await self._open_store()
             self._database = database
             self._stack.push_async_callback(database.close)
+            sets = [pipeline.tables for pipeline in self.pipelines if pipeline.tables is not None]
+            if sets:
+                await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
-            wired = {pipeline.name: await self._wire(pipeline) for pipeline in self.pipelines}
+            wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
@@ -154,12 +167,38 @@ class Headrace(EventCalls):
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         if pipeline.wire is None:
             return ()
-        built = pipeline.wire()
+        built = pipeline.wire(**self._for_wiring(pipeline))
         if isinstance(built, AbstractAsyncContextManager):
             built = await self._stack.enter_async_context(built)
         elif asyncio.iscoroutine(built):
             built = await built
         return built if isinstance(built, tuple) else (built,)
+
+    def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
+        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
+        assert pipeline.wire is not None
+        wanted = inspect.signature(pipeline.wire).parameters
+        given: dict[str, object] = {}
+        if "settings" in wanted:
+            given["settings"] = self._settings_of(pipeline)
+        if "stand_ins" in wanted:
+            given["stand_ins"] = self.stand_ins
+        return given
+
+    def _settings_of(self, pipeline: Pipeline) -> BaseModel:
+        if pipeline.settings is None:
+            raise ConfigurationError(
+                f"the wiring of pipeline {pipeline.name!r} asks for settings, and the pipeline has none: Pipeline(settings=...)"
+            )
+        if pipeline.name not in self._settings:
+            loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
+            self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
+        return self._settings[pipeline.name]
+
+    @property
+    def tables(self) -> Tables:
+        """The store, for tables that pipelines bring along."""
+        return Tables(self.database)
 
     @property
     def path(self) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace._authoring.flow import Flow
 from headrace._authoring.guard import inspect_flow
@@ -15,16 +15,25 @@ from headrace._authoring.trigger import Trigger
 from headrace._events.schema import EventType
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import Lifecycle
+from headrace._store.pipeline_tables import load_tables
 from headrace.errors import DefinitionError, FlowNotFound
 
-Wiring = Callable[[], Any] | Callable[[], AbstractAsyncContextManager[Any]]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Wiring = Callable[..., Any] | Callable[..., AbstractAsyncContextManager[Any]]
 
 
 class Pipeline:
     """Flows that belong together, what starts them, what they say, and the wiring that gives their steps what they use.
 
     ``triggers`` are made by ``on``; ``events`` declare the data of topics; ``lifecycles`` the jobs that events move.
-    ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use`` finds by type.
+    ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
+    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router) and ``commands`` (a click group) are named as
+    ``module:attribute`` and imported when they are needed.
+
+    ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
+    finds by type. It gets those of ``settings`` and ``stand_ins`` that it has parameters for.
     """
 
     def __init__(
@@ -35,6 +44,10 @@ class Pipeline:
         triggers: Sequence[Trigger] = (),
         events: Sequence[EventType[Any]] = (),
         lifecycles: Sequence[Lifecycle[Any]] = (),
+        tables: str | None = None,
+        settings: type[BaseModel] | None = None,
+        routes: str | None = None,
+        commands: str | None = None,
         wire: Wiring | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -67,10 +80,22 @@ class Pipeline:
         self.triggers = tuple(triggers)
         self.events = tuple(events)
         self.lifecycles = tuple(lifecycles)
+        self.tables = None if tables is None else load_tables(tables, owner=name)
+        self.settings = settings
+        self.routes = _place(name, "routes", routes)
+        self.commands = _place(name, "commands", commands)
         self.wire = wire
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}: {', '.join(item.name for item in self.flows)}>"
+
+
+def _place(pipeline: str, what: str, place: str | None) -> str | None:
+    if place is not None and not re.fullmatch(r"[\w.]+:\w+", place):
+        raise DefinitionError(
+            f"Pipeline({pipeline!r}): {what}={place!r} has to be 'module:attribute', for example '{pipeline}.{what}:{what}'"
+        )
+    return place
 
 
 @dataclass(frozen=True)

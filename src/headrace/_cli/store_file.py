@@ -14,6 +14,10 @@ from headrace._cli.problem import Problem, WrongUse
 from headrace.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
     from headrace._store.sqlite import SqliteReader
     from headrace.settings import LoadedSettings
 
@@ -33,12 +37,13 @@ def store_option(function: F) -> F:
     return command  # type: ignore[return-value]  # click replaces the signature anyway
 
 
-def load_settings(**options: str | None) -> LoadedSettings:
-    """The settings, options first (``store__path=...``); a wrong one ends the command."""
+def load_settings(pipelines: Mapping[str, type[BaseModel]] | None = None, /, **options: str | None) -> LoadedSettings:
+    """The settings, options first (``store__path=...``), with those of pipelines; a wrong one ends the command."""
     from headrace.settings import read_settings
 
+    given = {name.replace("__", "."): value for name, value in options.items()}
     try:
-        return read_settings(options={name.replace("__", "."): value for name, value in options.items()})
+        return read_settings(options=given, pipelines=pipelines)
     except ConfigurationError as error:
         raise WrongUse(str(error), code="configuration_error") from error
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from importlib import metadata
+from importlib import import_module, metadata
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
 
 from headrace._app.app import Headrace
@@ -13,6 +13,7 @@ from headrace._web import errors
 from headrace._web.gate import Gate
 from headrace._web.routes import dead_letters, dispatches, events, jobs, runs
 from headrace._web.schemas import Health, Problem, Status
+from headrace.errors import ConfigurationError
 
 
 def version() -> str:
@@ -20,6 +21,15 @@ def version() -> str:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:
         return "(unreleased)"
+
+
+def _named(place: str) -> APIRouter:
+    """What a pipeline names as ``module:attribute``."""
+    module, _, attribute = place.partition(":")
+    router = getattr(import_module(module), attribute)
+    if not isinstance(router, APIRouter):
+        raise ConfigurationError(f"{place} is no APIRouter")
+    return router
 
 
 def create_app(app: Headrace, *, token: str | None) -> FastAPI:
@@ -41,6 +51,10 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
     api.include_router(jobs.router, prefix="/api/jobs", tags=["jobs"])
     api.include_router(dead_letters.router, prefix="/api/deadletters", tags=["dead letters"])
     api.include_router(dispatches.router, tags=["webhooks"])
+
+    for pipeline in app.pipelines:
+        if pipeline.routes is not None:
+            api.include_router(_named(pipeline.routes), tags=[pipeline.name])
 
     @api.get("/healthz", tags=["owner"], response_model=Health)
     async def healthz() -> Health:

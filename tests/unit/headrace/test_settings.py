@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, SecretStr
 
 from headrace.errors import ConfigurationError
 from headrace.settings import Settings, read_settings
@@ -61,7 +62,35 @@ def test_misspelt_variable_is_an_error_that_names_the_nearest() -> None:
 def test_variable_unlike_any_other_names_the_list() -> None:
     """A guess that is far off would mislead."""
     with pytest.raises(ConfigurationError, match="`headrace config` lists"):
-        read_settings({"HEADRACE_ZZZ": "1"})
+        read_settings({"HEADRACE_ZZZ__QQQ": "1"})
+
+
+class GoalsSettings(BaseModel):
+    """As a pipeline declares them."""
+
+    key: SecretStr | None = None
+    pace: int = 3
+
+
+def test_settings_of_pipelines_have_their_own_prefix() -> None:
+    """One environment for everything that runs in a process, and secrets stay hidden."""
+    environment = {"HEADRACE_GOALS_KEY": "s3cr3t", "HEADRACE_GOALS_PACE": "5"}
+    loaded = read_settings(environment, pipelines={"goals": GoalsSettings})
+
+    assert loaded.pipelines["goals"] == GoalsSettings(key=SecretStr("s3cr3t"), pace=5)
+    shown = {item.variable: item.value for item in loaded.each()}
+    assert (shown["HEADRACE_GOALS_KEY"], shown["HEADRACE_GOALS_PACE"]) == ("(hidden)", "5")
+
+
+def test_misspelt_variables_of_loaded_pipelines_are_errors() -> None:
+    """A command that knows the pipelines knows all their variables."""
+    with pytest.raises(ConfigurationError, match="did you mean HEADRACE_GOALS_PACE"):
+        read_settings({"HEADRACE_GOALS_PAEC": "5"}, pipelines={"goals": GoalsSettings})
+
+
+def test_variables_of_pipelines_that_are_not_loaded_are_left_alone() -> None:
+    """`headrace runs ls` loads no pipeline, and the environment is the same."""
+    assert read_settings({"HEADRACE_GOALS_PACE": "5"}).settings == Settings()
 
 
 def test_variables_of_others_are_left_alone() -> None:

@@ -30,8 +30,13 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 @click.option("--store", metavar="FILE", help="The file that holds all runs; made if it is not there.")
 @click.option("--host", metavar="ADDRESS", help="The address to answer at; only this machine's own are allowed.")
 @click.option("--port", metavar="PORT", help="The port to answer at; 0 takes any free one.")
+@click.option(
+    "--stand-ins", is_flag=True, help="Let every outside service be played by its stand-in; no keys are needed."
+)
 @common
-def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | None, port: str | None) -> None:
+def up(
+    screen: Screen, targets: tuple[str, ...], store: str | None, host: str | None, port: str | None, stand_ins: bool
+) -> None:
     """Run pipelines until stopped, and answer for them.
 
     TARGET is package.module, package.module:pipeline, or path/to/file.py; without a name, all pipelines in it are run.
@@ -39,13 +44,16 @@ def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | 
     Ctrl+C or SIGTERM lets steps under way end first (HEADRACE_LIMITS__DRAIN); a second one leaves at once.
     Either way nothing is lost: all runs go on at the next start.
     """
-    settings = load_settings(store__path=store, server__host=host, server__port=port).settings
-    logbook.configure(level=settings.log.level, form=settings.log.format)
     pipelines = target.load(targets)
+    models = {pipeline.name: pipeline.settings for pipeline in pipelines if pipeline.settings is not None}
+    loaded = load_settings(models, store__path=store, server__host=host, server__port=port)
+    settings = loaded.settings
+    logbook.configure(level=settings.log.level, form=settings.log.format)
     check_writable(settings.store.path.absolute())
     from headrace._app.wiring import build
 
-    asyncio.run(_run(screen, build(pipelines, settings), settings))
+    app = build(pipelines, settings, of_pipelines=loaded.pipelines, stand_ins=stand_ins)
+    asyncio.run(_run(screen, app, settings))
 
 
 async def _run(screen: Screen, app: Headrace, settings: Settings) -> None:
@@ -102,7 +110,7 @@ def _announce(screen: Screen, app: Headrace, address: str) -> None:
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found},
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found, "stand_ins": app.stand_ins},
             on_one_line=True,
         )  # fmt: skip
         return
@@ -112,6 +120,10 @@ def _announce(screen: Screen, app: Headrace, address: str) -> None:
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
     pairs.append(("Taken up", count(total, "open run") + (f" ({states})" if runs else "")))
     pairs.append(("Preflight", _fit_in_words(app)))
+    if app.stand_ins:
+        pairs.append(
+            ("Stand-ins", coloured("warn", "every outside service is played by its stand-in; nothing here is real"))
+        )
     screen.facts(pairs)
     screen.say("Ctrl+C stops it; runs go on at the next start.")
 
