@@ -184,8 +184,15 @@ def _call(about: dict[str, Any]) -> Iterator[str]:
         yield f"Body: {_type(about['requestBody']['content']['application/json']['schema'])}."
     for status, answer in about["responses"].items():
         if status != "default":
-            yield f"Answer {status}: {_type(answer['content']['application/json']['schema'])}."
+            yield f"Answer {status}: {_answer(answer.get('content', {}))}."
     yield ""
+
+
+def _answer(content: dict[str, Any]) -> str:
+    if not content:
+        return "nothing"
+    media, body = next(iter(content.items()))
+    return _type(body["schema"]) if media == "application/json" and body.get("schema") else f"`{media}`"
 
 
 def _schema(schema: dict[str, Any]) -> Iterator[str]:
