@@ -11,13 +11,3 @@ SELECT flow FROM names WHERE flow IS NOT NULL
 -- A part of what entered a run, in order; after is the cursor.
 SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at
 FROM journal WHERE run = :run AND seq > :after ORDER BY seq LIMIT :count
-
--- name: unfinished_attempts
--- Failed attempts of steps that have no outcome yet.
-SELECT command, attempt, name, error, started_at, at, next_at FROM attempts AS a
-WHERE run = :run AND NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.run = a.run AND j.command = a.command AND j.outcome <> 'mark')
-ORDER BY command, attempt
-
--- name: identity_of
--- What a run is called.
-SELECT id, number, flow, state FROM runs WHERE pk = :pk

@@ -83,6 +83,14 @@ class Attempt(NamedTuple):
     next_at: Instant | None
 
 
+class Progress(NamedTuple):
+    """The last word of a step under way."""
+
+    command: int
+    value: bytes
+    at: Instant
+
+
 class Message(NamedTuple):
     pk: int
     topic: str

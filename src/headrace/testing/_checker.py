@@ -53,6 +53,7 @@ class Checker:
         strict: bool,
         every: int | None,
         trusted: tuple[str, ...],
+        keys: tuple[str, ...] = (),
     ) -> Answer:
         request = {
             "path": sys.path,
@@ -60,6 +61,7 @@ class Checker:
             "strict": strict,
             "every": every,
             "trusted": trusted,
+            "keys": keys,
             "flows": {full: _address(flow) for full, flow in flows.items()},
         }
         answer = self._exchange(json.dumps(request))
