@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from headrace._app.app import Headrace
+from headrace._app.keys import keys_of
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.engine import Limits
 from headrace.settings import LimitsSettings, Settings
@@ -19,6 +20,7 @@ def build(pipelines: Sequence[Pipeline], settings: Settings) -> Headrace:
         durability=settings.store.durability,
         preflight=settings.preflight,
         limits=_limits(settings.limits),
+        keys=keys_of(settings.store),
     )
 
 
