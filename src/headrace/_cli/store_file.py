@@ -81,5 +81,5 @@ def open_to_look(screen: Screen, path: Path) -> SqliteReader:
     check_readable(path)
     reader = open_sqlite_reader(path, vault=vault_of(load_settings().settings.store, veil=True))
     if missing := reader.read(missing_keys):
-        screen.note(f"Some values are encrypted and not shown: {KeyMissing(*missing)}")
+        screen.note(str(KeyMissing(*missing)))
     return reader
