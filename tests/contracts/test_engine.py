@@ -35,8 +35,14 @@ async def embedded(pipeline: Pipeline, folder: Path) -> AsyncIterator[Headrace]:
         yield app
 
 
+@asynccontextmanager
+async def encrypted(pipeline: Pipeline, folder: Path) -> AsyncIterator[Headrace]:
+    async with Headrace([pipeline], store=folder / "store.db", keys=[b"of thirty-two bytes, as it must."]) as app:
+        yield app
+
+
 # Another engine is one more function here.
-ENGINES = {"embedded": embedded}
+ENGINES = {"embedded": embedded, "encrypted": encrypted}
 
 
 @pytest.fixture(params=ENGINES)

@@ -17,10 +17,10 @@ from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
-from headrace._ports.database import SqlValue, Transaction
+from headrace._ports.database import Transaction
 from headrace._runs import model
 from headrace._runs.model import JournalRow, Kind, Outcome
-from headrace._runs.store import SQL, append
+from headrace._runs.store import SQL, append, put_attempt, save_progress
 from headrace.errors import EngineUnavailable, OutcomeUnknown, StepTimedOut, ValueRefused, WorkerDied
 
 DEATHS_BEFORE_QUARANTINE = 3
@@ -281,10 +281,9 @@ class Dispatcher:
         wait = (next_at - self._clock.now()) / 1_000_000
         why = describe(stored).type_name
         log.info("step.retry_scheduled", run_id=run.id, step=command.name, attempt=attempt.number, error=why, wait=wait)
-        parameters: dict[str, SqlValue] = {
-            "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
-            "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
-        }  # fmt: skip
+        failed = model.Attempt(
+            command.ordinal, attempt.number, command.name, stored, attempt.started_at, self._clock.now(), next_at
+        )
         faultpoints.hit("retry.before")
         run.writing += 1
 
@@ -301,7 +300,7 @@ class Dispatcher:
                     self._when_due(execution, next_at)
                 self._keeper.wake(run)
 
-        self._journal.submit(lambda tx: tx.run(SQL.insert_attempt, parameters), recorded)
+        self._journal.submit(lambda tx: put_attempt(tx, run.pk, failed), recorded)
 
     def _quarantine(self, execution: Execution) -> None:
         run = execution.run
@@ -354,10 +353,5 @@ class Dispatcher:
         now = self._clock.monotonic()
         if now - execution.progress_saved >= _SECONDS_BETWEEN_PROGRESS:
             execution.progress_saved = now
-            parameters: dict[str, SqlValue] = {
-                "run": run.pk,
-                "command": attempt.command.ordinal,
-                "value": progress,
-                "at": self._clock.now(),
-            }
-            self._journal.submit(lambda tx: tx.run(SQL.save_progress, parameters), lambda _result, _error: None)
+            last = model.Progress(attempt.command.ordinal, progress, self._clock.now())
+            self._journal.submit(lambda tx: save_progress(tx, run.pk, last), lambda _result, _error: None)

@@ -33,9 +33,9 @@ from headrace._engine.timers import Timers
 from headrace._events.model import Event, NewEvent, Published
 from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, SqlValue, Transaction
+from headrace._ports.database import Database, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, due_runs, end, run_by_id, runs_in_state
+from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
 from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["EmbeddedEngine", "Engine", "Limits"]
@@ -468,10 +468,9 @@ class EmbeddedEngine:
     def incident(self, run: Resident | None, name: str, detail: str) -> None:
         """Something that an operator would want to know later."""
         log.warning(name, run_id=None if run is None else run.id, detail=detail)
-        pk = None if run is None else run.pk
-        parameters: dict[str, SqlValue] = {"at": self.clock.now(), "run": pk, "name": name, "detail": detail}
+        pk, at = None if run is None else run.pk, self.clock.now()
         if self._state == "open":
-            self._journal.submit(lambda tx: tx.run(SQL.add_incident, parameters), lambda _result, _error: None)
+            self._journal.submit(lambda tx: add_incident(tx, pk, at, name, detail), lambda _result, _error: None)
 
     def _use(self, pipeline: str, kind: type[Any]) -> Any:
         return pick(self._wired.get(pipeline, ()), kind, pipeline)

@@ -21,10 +21,10 @@ from headrace._engine.memory import Limits, Memory
 from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
-from headrace._ports.database import Database, Reader, SqlValue
+from headrace._ports.database import Database, Reader
 from headrace._runs.model import Kind, Outcome, RunState
-from headrace._runs.store import SQL, attempts_of, messages_of
-from headrace._store.blobs import fetch
+from headrace._runs.store import SQL, attempts_of, messages_of, progress_of, set_state
+from headrace._store.blobs import naming, unseal
 from headrace.errors import NotDeterministic, ReplayDiverged, ValueRefused
 
 _SLICE = 0.002
@@ -272,15 +272,10 @@ class Runner:
     def _never_yields(self, run: Resident, stack: str) -> None:
         """In the watchdog's thread: if this process is killed now, the next one leaves the run alone."""
         reason = f"its code did not yield for many seconds and stopped everything else; mend it, then: headrace runs retry {run.id}\n{stack}"
-        parameters: dict[str, SqlValue] = {
-            "pk": run.pk,
-            "state": RunState.QUARANTINED.value,
-            "reason": reason,
-            "next_at": None,
-            "location": "",
-            "at": run.last_at,
-        }
-        self._database.submit_from_thread(lambda tx: tx.run(SQL.set_state, parameters))
+        pk, at = run.pk, run.last_at
+        self._database.submit_from_thread(
+            lambda tx: set_state(tx, pk, RunState.QUARANTINED, reason=reason, location="", next_at=None, at=at)
+        )
         hint = "kill this process; the next one sets the run aside"
         log.error("flow.never_yields", run_id=run.id, flow=run.flow, stack=stack, hint=hint)
 
@@ -291,17 +286,19 @@ def _read_back(reader: Reader, run: Resident) -> None:
     for message in messages_of(reader, run.pk):
         run.inbox[message.topic].append(message)
         run.last_message = message.pk
-    for command, value, _ in reader.all(SQL.progress_of, {"run": run.pk}):
-        run.progress[command] = value
+    for said in progress_of(reader, run.pk):
+        run.progress[said.command] = said.value
 
 
 def _ended_children(reader: Reader, waiter: int) -> list[tuple[int, RunEnd]]:
     found = reader.all(SQL.awaited_by, {"waiter": waiter})
-    return [
-        (command, RunEnd(id, RunState(state), fetch(reader, result), fetch(reader, error)))
-        for command, id, state, result, error in found
-        if not RunState(state).is_open
-    ]
+    ended = []
+    for command, id, state, result, error in found:
+        if not RunState(state).is_open:
+            with naming(lambda: f"run {id!r}"):  # noqa: B023 - called at once
+                end = RunEnd(id, RunState(state), unseal(reader, result), unseal(reader, error))
+            ended.append((command, end))
+    return ended
 
 
 def _short(arguments: bytes | None) -> str:

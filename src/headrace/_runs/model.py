@@ -105,6 +105,14 @@ class JobOfRun(NamedTuple):
     owner: bool
 
 
+class Progress(NamedTuple):
+    """The last word of a step under way."""
+
+    command: int
+    value: bytes
+    at: Instant
+
+
 class Message(NamedTuple):
     pk: int
     topic: str

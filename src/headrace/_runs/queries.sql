@@ -28,6 +28,10 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE id = :id AND number = :number
 
+-- name: identity_of
+-- What a run is called.
+SELECT id, number, flow, state FROM runs WHERE pk = :pk
+
 -- name: list_runs
 -- Runs for people, the newest first; before is the cursor.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
@@ -109,6 +113,12 @@ ON CONFLICT (run, command, attempt) DO UPDATE SET name = excluded.name, error = 
 -- name: attempts_of
 -- The failed attempts of all steps of a run.
 SELECT command, attempt, name, error, started_at, at, next_at FROM attempts WHERE run = :run ORDER BY command, attempt
+
+-- name: unfinished_attempts
+-- Failed attempts of steps that have no outcome yet.
+SELECT command, attempt, name, error, started_at, at, next_at FROM attempts AS a
+WHERE run = :run AND NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.run = a.run AND j.command = a.command AND j.outcome <> 'mark')
+ORDER BY command, attempt
 
 -- name: forget_attempts
 -- Start counting again for the steps of a run that a person released.

@@ -19,10 +19,8 @@ from headrace.errors import RunNotFound
 
 
 def groups() -> list[LazyGroup]:
-    runs = main.get_command(click.Context(main), "runs")
-    assert isinstance(main, LazyGroup)
-    assert isinstance(runs, LazyGroup)
-    return [main, runs]
+    inner = [main.get_command(click.Context(main), name) for name in ("runs", "keys")]
+    return [group for group in (main, *inner) if isinstance(group, LazyGroup)]
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.name)
