@@ -19,6 +19,7 @@ import random
 import subprocess
 import sys
 import time
+import warnings
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -213,7 +214,8 @@ def _seen(machine: RunMachine, trace: list[str], commands: list[Command]) -> See
     ]
     ended = machine.ended
     outcome = "open" if ended is None else f"{ended.state} {ended.result!r} {ended.arguments!r} {ended.reason}"
-    return Seen(trace=trace, commands=described, ended=outcome)
+    # A copy: what a flow says while it leaves memory is no part of what it has seen.
+    return Seen(trace=trace.copy(), commands=described, ended=outcome)
 
 
 def _machine(tree: Tree, seed: int, patches: frozenset[str] = frozenset()) -> tuple[RunMachine, list[str]]:
@@ -629,7 +631,7 @@ def on_plain_asyncio(recorded: Recorded) -> list[str]:
             loop.settle_down()
         if main.done() and not main.cancelled():
             main.exception()
-        return trace
+        return trace.copy()
     finally:
         _let_go(loop)
         asyncio._set_running_loop(before)
@@ -638,11 +640,13 @@ def on_plain_asyncio(recorded: Recorded) -> list[str]:
 
 
 def _let_go(loop: PlainLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-        with suppress(RuntimeError):  # it awaited something in its clean-up
-            task.get_coro().close()
-    loop._ready.clear()  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that clean-up has made and nobody will run
+        for task in asyncio.all_tasks(loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with suppress(RuntimeError):  # it awaited something in its clean-up
+                task.get_coro().close()
+        loop._ready.clear()  # type: ignore[attr-defined]
     asyncio._set_running_loop(None)
     loop.close()
 
