@@ -139,7 +139,8 @@ class RunMachine:
         self.run_id = run_id
         self.number = number
         self.loop = FlowLoop(run_id, self)  # type: ignore[abstract]  # what it lacks is filled in below its class
-        self.replaying = False
+        self.answered_ahead = OUTSIDE
+        """The highest command that the rest of the journal speaks of, while it is replayed."""
         self.violation: NotDeterministic | None = None
         self.ended: Ended | None = None
         self.issued: list[Command] = []
@@ -414,7 +415,9 @@ class RunMachine:
     def patched(self, name: str) -> bool:
         known = self._patches.get(name)
         if known is None:
-            known = self._patches[name] = not self.replaying
+            # A run has passed this point if its journal speaks of something that it asked for afterwards. That rows are left says nothing:
+            # they may answer other branches, and have been written just before a crash that took the row of this patch.
+            known = self._patches[name] = self.answered_ahead < self._next
             if known:
                 self.new_patches.append(name)
         return known
@@ -478,6 +481,7 @@ class Replay:
         # The machine knows its patches already; a row that says no more than that is no sign that the flow was past this point.
         self.rows = [row for row in rows if row.kind != Kind.PATCH]
         self.position = 0
+        self._ahead = [OUTSIDE, *itertools.accumulate((row.command for row in reversed(self.rows)), max)]
         self._begun = False
 
     def run(self, budget: float | None = None) -> bool:
@@ -486,10 +490,9 @@ class Replay:
         until = None if budget is None else time.perf_counter() + budget
         if not self._begun:
             self._begun = True
-            machine.replaying = bool(rows)
             machine.begin()
         while True:
-            machine.replaying = self.position < len(rows)
+            machine.answered_ahead = self._ahead[len(rows) - self.position]
             if not machine.advance(budget):
                 return False
             if machine.violation is not None:
