@@ -16,7 +16,7 @@ from headrace._authoring.context import Policy, RunRef
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.commands import RunEnd, error_of
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
@@ -29,8 +29,6 @@ from headrace.testing.faults import Crash
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
 
 
 class Keeper(Protocol):
