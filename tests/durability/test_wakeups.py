@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 
-from headrace import flow, receive, send, start
+import pytest
+
+from headrace import flow, receive, send, sleep, start
 from headrace.testing import Harness, faults
+
+MINUTE = timedelta(minutes=1)
 
 
 @flow(id="reader")
@@ -60,7 +65,50 @@ async def test_a_message_arrives_though_its_sender_has_gone() -> None:
         run = await harness.start(reader)
         await harness.settle()
         sending = asyncio.create_task(harness.app.send(run, "letter", "in passing"))
-        await asyncio.sleep(0)  # noqa: TID251  one turn, in which it is handed over
+        await asyncio.sleep(0)
         sending.cancel()
 
         assert await run.result() == ["in passing"]
+
+
+@flow(id="brief")
+async def brief() -> str:
+    return "brief"
+
+
+@flow(id="patient")
+async def patient() -> str:
+    return await brief()
+
+
+@pytest.mark.parametrize("commit", range(1, 7))
+async def test_the_end_of_a_child_is_found_after_a_crash_at_any_commit(commit: int) -> None:
+    """The parent writes down that it waits in the very moment in which the child's end makes it due: the later must not erase the earlier."""
+    async with Harness(patient, brief) as harness:
+        harness.crash_once(at_commit=commit)
+
+        assert await harness.run(patient) == "brief"
+
+
+@flow(id="sleepy-reader")
+async def sleepy_reader() -> str:
+    await sleep(MINUTE)
+    return await receive("letter", str)
+
+
+@flow(id="sleepy-writer")
+async def sleepy_writer() -> None:
+    await sleep(MINUTE)
+    await send("sleepy-reader", "letter", "good morning")
+
+
+@pytest.mark.parametrize("commit", range(1, 9))
+async def test_a_message_is_found_after_a_crash_at_any_commit(commit: int) -> None:
+    """As with children: both wake at the same moment, one writes, the other writes down that it waits."""
+    async with Harness(sleepy_writer, sleepy_reader) as harness:
+        await harness.start(sleepy_writer)
+        run = await harness.start(sleepy_reader)
+        await harness.settle()
+        harness.crash_once(at_commit=commit)
+
+        assert await run.result() == "good morning"

@@ -152,6 +152,7 @@ class Memory:
             "next_at": shown.next_at,
             "location": shown.location,
             "at": self._clock.now(),
+            "seen": 0 if run is None else run.last_message,
         }
         if run is not None:
             run.shown = shown

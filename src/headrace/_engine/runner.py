@@ -279,6 +279,7 @@ class Runner:
             "next_at": None,
             "location": "",
             "at": run.last_at,
+            "seen": 0,
         }
         self._database.submit_from_thread(lambda tx: tx.run(SQL.set_state, parameters))
         hint = "kill this process; the next one sets the run aside"

@@ -61,8 +61,13 @@ SELECT state, count(*) FROM runs WHERE finished_at IS NULL GROUP BY state ORDER 
 
 -- name: set_state
 -- An open run is now in this state; it says since when, why, until when and where. One that was asked to stop stays so, and is found at a restart.
+-- What came for it while this was on its way, a message after the one seen last or the end of a run, is due at once: who told of it is gone after a crash.
 UPDATE runs SET state = CASE WHEN cancel_at IS NOT NULL AND :state = 'waiting' THEN 'cancelling' ELSE :state END,
-                reason = :reason, location = :location, since_at = :at, next_at = :next_at
+                reason = :reason, location = :location, since_at = :at,
+                next_at = CASE WHEN :state = 'waiting' AND (
+                    EXISTS (SELECT 1 FROM inbox WHERE inbox.run = runs.pk AND inbox.pk > :seen)
+                    OR EXISTS (SELECT 1 FROM awaited JOIN runs AS child ON child.pk = awaited.run WHERE awaited.waiter = runs.pk AND child.finished_at IS NOT NULL)
+                ) THEN :at ELSE :next_at END
 WHERE pk = :pk AND finished_at IS NULL
 
 -- name: set_going
