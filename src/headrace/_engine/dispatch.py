@@ -35,6 +35,7 @@ class Execution:
         "called_at",
         "command",
         "deaths",
+        "held_back",
         "in_transaction",
         "number",
         "progress",
@@ -54,12 +55,13 @@ class Execution:
         self.attempt: Attempt | None = None
         self.retry: Entry | None = None
         self.in_transaction = False
+        self.held_back = False
         self.progress = run.progress.get(command.ordinal)
         self.progress_saved = float("-inf")
 
     @property
     def is_active(self) -> bool:
-        return self.attempt is not None or self.in_transaction
+        return self.attempt is not None or self.in_transaction or self.held_back
 
 
 class Keeper(Protocol):
@@ -88,7 +90,9 @@ class Dispatcher:
         assert step is not None
         execution = run.executions[command.ordinal] = Execution(run, command, step, run.last_at)
         before = [item for item in run.attempts.pop(command.ordinal, ()) if item.name == command.name]
-        if step.at_most_once:
+        if self.closing:
+            self._hold_back(execution)
+        elif step.at_most_once:
             self._begin_at_most_once(execution)
         elif before:
             execution.number = before[-1].attempt
@@ -130,8 +134,15 @@ class Dispatcher:
             self._offer(execution)
             self._keeper.wake(execution.run)
 
+    def _hold_back(self, execution: Execution) -> None:
+        # The run stays one that goes on, also on disk: nothing else would make the next start look at it.
+        execution.held_back = True
+
     def _offer(self, execution: Execution) -> None:
-        if self.closing or execution.run.gone:
+        if execution.run.gone:
+            return
+        if self.closing:
+            self._hold_back(execution)
             return
         faultpoints.hit("step.before", execution.step)
         execution.number += 1
