@@ -111,7 +111,7 @@ class Dispatcher:
         def marked(_: Any, error: BaseException | None) -> None:
             if error is not None:
                 self._journal.fail(error)
-            elif command.cancelling:
+            elif command.cancelling and not run.gone:
                 self._end(execution, Outcome.CANCELLED, None)
             else:
                 self._offer(execution)

@@ -64,6 +64,9 @@ class Entry:
         run = self.run
         run.writing -= 1
         if run.gone:
+            # It may be over for the run, but what it has begun, such as a child or a message, is on disk and concerns others.
+            if error is None and self.then is not None:
+                self.then(result, None)
             return
         if error is not None:
             # The operation was refused for a reason of its own; nothing of it was written, not even that the run goes on.

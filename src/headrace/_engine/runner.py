@@ -138,6 +138,8 @@ class Runner:
             if machine.violation is not None:
                 raise machine.violation
             self._take_commands(run)
+            if run.gone:
+                return
             if machine.ended is not None:
                 self._finish(run, machine.ended)
                 return
@@ -156,7 +158,7 @@ class Runner:
         if machine.issued:
             issued, machine.issued = machine.issued, []
             for command in issued:
-                if machine.is_open(command):
+                if machine.is_open(command):  # none is, once one of them has set the run aside
                     self._begin(run, command)
         if machine.withdrawn:
             withdrawn, machine.withdrawn = machine.withdrawn, []
@@ -223,6 +225,8 @@ class Runner:
                 self._record_cancelled(run, command)
             else:
                 self._begin(run, command)
+            if run.gone:  # set aside for this one; of the others nothing must be begun
+                return
         if not run.fresh:
             for ordinal, ended in self._database.read(lambda reader: _ended_children(reader, run.pk)):
                 self.commands.child_ended(run, ordinal, ended)

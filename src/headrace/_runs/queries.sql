@@ -126,8 +126,9 @@ ON CONFLICT (run, command) DO UPDATE SET value = excluded.value, at = excluded.a
 SELECT command, value, at FROM progress WHERE run = :run
 
 -- name: await_run
--- Somebody waits for the end of a run.
-INSERT INTO awaited (run, waiter, command) VALUES (:run, :waiter, :command) ON CONFLICT DO NOTHING
+-- Somebody waits for the end of a run, unless it has been ended itself meanwhile.
+INSERT INTO awaited (run, waiter, command) SELECT :run, pk, :command FROM runs WHERE pk = :waiter AND finished_at IS NULL
+ON CONFLICT DO NOTHING
 
 -- name: waiters_of
 -- Who waits for the end of a run.
