@@ -22,6 +22,7 @@ from headrace._engine.resident import Resident
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import Work, WorkerPool
 from headrace._ports.clock import Clock
+from headrace.errors import ValueRefused
 
 T = TypeVar("T")
 
@@ -150,7 +151,12 @@ class Attempts:
 
     def _run(self, attempt: Attempt) -> None:
         attempt.started_at = self.clock.now()
-        future = attempt.future = self._launch(attempt)
+        try:
+            future = self._launch(attempt)
+        except ValueRefused as refused:  # arguments that were written for another signature of the step
+            future = self._loop.create_future()
+            future.set_exception(refused)
+        attempt.future = future
         timeout = attempt.step.timeout
         if timeout is not None:
             attempt.timeout = self._timers.add(attempt.started_at + to_micros(timeout), self._time_out, attempt)

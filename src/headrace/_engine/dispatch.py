@@ -152,15 +152,15 @@ class Dispatcher:
             self._in_transaction(execution, attempt)
             return
         execution.attempt = attempt
-        try:
-            self._attempts.offer(attempt, execution.progress)
-        except ValueRefused as refused:  # the recorded arguments do not fit the step any more
-            execution.attempt = None
-            self._end(execution, Outcome.ERROR, encode_error(refused))
+        self._attempts.offer(attempt, execution.progress)
 
     def _in_transaction(self, execution: Execution, attempt: Attempt) -> None:
         run, command, step = execution.run, execution.command, execution.step
-        args, kwargs = step.shape.decode(command.arguments or b"{}")
+        try:
+            args, kwargs = step.shape.decode(command.arguments or b"{}")
+        except ValueRefused as refused:  # written for another signature of the step
+            self._end(execution, Outcome.ERROR, encode_error(refused))
+            return
         context = self._attempts.context_for(attempt)
         going = not run.is_going
         execution.in_transaction = True
