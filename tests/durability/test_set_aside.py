@@ -32,12 +32,12 @@ async def unknown() -> str:
 
 @flow(id="parent")
 async def parent() -> list[str]:
-    return await asyncio.gather(known(), unknown())
+    return list(await asyncio.gather(known(), unknown()))
 
 
 @flow(id="cautious")
 async def cautious() -> list[str]:
-    return await asyncio.gather(unknown(), only_once())
+    return list(await asyncio.gather(unknown(), only_once()))
 
 
 async def test_a_child_begun_just_before_its_parent_is_set_aside_runs() -> None:

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 
-from headrace import Retry, flow, step, use
+from headrace import Retry, Run, flow, step, use
 from headrace.errors import ServiceUnavailable
-from headrace.testing import Harness, HarnessRun, faults
+from headrace.testing import Harness, faults
 
 MINUTE = timedelta(minutes=1)
 
@@ -105,7 +105,7 @@ def noticed(point: str) -> Iterator[asyncio.Event]:
         faults.unwatch(look)
 
 
-async def asks_while_closing(harness: Harness, gates: Gates, run: HarnessRun[str]) -> str:
+async def asks_while_closing(harness: Harness, gates: Gates, run: Run[str]) -> str:
     async with closing(harness, gates):
         with noticed("delivery.before") as delivered:
             gates.first.set()

@@ -133,7 +133,8 @@ class Memory:
         run.cancel_sent = any(row.kind == Kind.CANCEL for row in rows)
         run.cancel_wanted = record.cancel_at is not None
         if rows:
-            run.seq, run.last_at = rows[-1].seq, rows[-1].at
+            run.seq = run.seq_settled = rows[-1].seq
+            run.last_at = rows[-1].at
         self.residents[record.pk] = self.by_id[record.id] = run
         self._wake(run)
 

@@ -29,7 +29,7 @@ from headrace._authoring.step import Step
 from headrace._base import log
 from headrace._base.clock import Instant, to_micros
 from headrace._engine.commands import RunEnd
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
@@ -37,7 +37,7 @@ from headrace.testing import faults
 from headrace.testing._checker import CHECKER, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
-from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
+from headrace.testing._subject import HarnessRun, Outfit, Subject
 from headrace.testing.clock import BEGINNING, VirtualClock
 from headrace.testing.disk import FakeDisk
 from headrace.testing.faults import Crash, Fault
