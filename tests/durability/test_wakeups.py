@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import timedelta
 
 import pytest
 
 from headrace import flow, receive, send, sleep, start
 from headrace.testing import Harness, faults
+from tests.durability.one_transaction import gather_what_comes
 
 MINUTE = timedelta(minutes=1)
 
@@ -37,19 +37,19 @@ async def writer() -> None:
     await send("reader", "letter", "from a flow")
 
 
+@pytest.mark.allow_blocking
 async def test_messages_from_within_and_without_may_come_together() -> None:
     """A caller gets its turn later than a flow; what was stored for it first would be taken for something that was known."""
     async with Harness(reader, writer) as harness:
         run = await harness.start(reader, 2)
         await harness.settle()
-        loop, held, sent = asyncio.get_running_loop(), threading.Event(), list[asyncio.Task[None]]()
+        sent: list[asyncio.Future[None]] = []
 
         def send_too(point: str, _about: object) -> None:
-            """From outside, just before the writer's first slice; both messages go into the same transaction."""
+            """From outside, just before the writer's first slice; so both messages go into the same transaction."""
             if point == "start.after":
-                harness.app.database.submit(lambda tx: held.wait(10))
-                sent.append(loop.create_task(harness.send(run, "letter", "from outside")))
-                loop.call_soon(loop.call_soon, loop.call_soon, held.set)
+                gather_what_comes(harness)
+                sent.append(asyncio.ensure_future(harness.send(run, "letter", "from outside")))
 
         faults.watch(send_too)
         await harness.run(writer)

@@ -25,7 +25,7 @@ from headrace._authoring.step import Step
 from headrace._base.clock import Instant, from_datetime, to_datetime, to_micros
 from headrace._base.codec import Shape
 from headrace._base.recorded_error import decode_error, describe, encode_error
-from headrace._runs.model import OUTSIDE, JournalRow, Kind, Outcome, RunState
+from headrace._runs.model import OUTSIDE, JournalRow, Kind, Message, Outcome, RunState, Seen
 from headrace.errors import NotDeterministic, RemoteError, ReplayDiverged, ValueRefused
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class RunMachine:
         self.new_patches: list[str] = []
         self.changed_arguments: list[tuple[Command, bytes | None]] = []
         self.returned: defaultdict[str, deque[bytes]] = defaultdict(deque)
+        self.delivered = 0
         self._open: dict[int, Command] = {}
         self._timers: dict[int, Command] = {}
         self._given_up: dict[int, Command] = {}
@@ -220,6 +221,7 @@ class RunMachine:
 
     def deliver(self, row: JournalRow, *ready: Any) -> None:
         """Let one completion in; only when the flow is quiescent. ``ready`` is its value if it was decoded already."""
+        self.delivered = row.seq
         self.loop.news()
         if row.command == OUTSIDE:
             self._from_outside(row)
@@ -309,6 +311,11 @@ class RunMachine:
 
     def is_open(self, command: Command) -> bool:
         return self._open.get(command.ordinal) is command
+
+    def seen(self) -> Seen:
+        """What must not reach the run that goes on in the place of this one."""
+        returned = [Message(0, topic, value, self._now) for topic, values in self.returned.items() for value in values]
+        return Seen(self.delivered, tuple(returned), self._stopping is RunState.CANCELLED)
 
     @property
     def is_stopping(self) -> bool:

@@ -168,6 +168,16 @@ DELETE FROM inbox WHERE pk = :pk
 -- Nobody will receive these any more.
 DELETE FROM inbox WHERE run = :run
 
+-- name: unseen_messages
+-- Messages that were taken for a run and have not reached it any more.
+SELECT name, value, at FROM journal
+WHERE run = :run AND seq > :after AND kind = 'receive' AND outcome = 'ok' AND attempt > 0 ORDER BY seq
+
+-- name: move_cancel
+-- Who asked a run to stop that has not heard it means the one that goes on in its place.
+UPDATE runs SET state = 'cancelling', cancel_at = (SELECT old.cancel_at FROM runs AS old WHERE old.pk = :old)
+WHERE pk = :new AND EXISTS (SELECT 1 FROM runs AS old WHERE old.pk = :old AND old.cancel_at IS NOT NULL)
+
 -- name: move_messages
 -- Unread messages go to the run that continues.
 UPDATE inbox SET run = :new WHERE run = :old

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from headrace._base.clock import Instant
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
-from headrace._runs.model import Attempt, Begun, JournalRow, Message, NewRun, RunRecord, RunState
+from headrace._runs.model import Attempt, Begun, JournalRow, Message, NewRun, RunRecord, RunState, Seen
 from headrace._store.blobs import ASIDE_OVER, REFERENCE, fetch, put_aside
 from headrace._store.statements import load
 from headrace.errors import RunAlreadyExists
@@ -59,13 +59,28 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
     return Begun(row[0], new.id, number, new.state, created=True)
 
 
-def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int) -> Begun:
-    """End a run and begin the next one of its id in the same breath; waiters and unread messages move over."""
+def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun:
+    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters."""
     begun = _insert(tx, new, number=number)
     tx.run(SQL.move_waiters, {"old": old, "new": begun.pk})
-    tx.run(SQL.move_messages, {"old": old, "new": begun.pk})
+    _move_messages(tx, old, begun.pk, seen)
+    if not seen.cancel:
+        tx.run(SQL.move_cancel, {"old": old, "new": begun.pk})
     end(tx, old, RunState.REPLACED, at=new.at, reason=f"continued as run {number}", continued_as=number)
     return begun
+
+
+def _move_messages(tx: Transaction, old: int, new: int, seen: Seen) -> None:
+    # What was on its way into the flow when the flow ended stands in the journal already, and comes before what is still in the inbox.
+    ahead = [(message.topic, put_aside(tx, message.value), message.at) for message in seen.returned]
+    ahead += [(row[0], row[1], row[2]) for row in tx.all(SQL.unseen_messages, {"run": old, "after": seen.seq})]
+    if not ahead:
+        tx.run(SQL.move_messages, {"old": old, "new": new})
+        return
+    behind = [(row[1], row[2], row[3]) for row in tx.all(SQL.messages_of, {"run": old})]
+    tx.run(SQL.forget_messages, {"run": old})
+    for topic, value, at in [*ahead, *behind]:
+        tx.one(SQL.put_message, {"run": new, "topic": topic, "value": value, "at": at})
 
 
 def end(
