@@ -139,6 +139,7 @@ class Harness:
         self._faults: list[Fault] = []
         self._death: Crash | None = None
         self._revival: asyncio.Task[None] | None = None
+        self._restarting: asyncio.Task[None] | None = None
         self._down_for = timedelta(0)
         self._dead: asyncio.Future[None] | None = None
         self._awaited: list[_Awaited] = []
@@ -335,10 +336,14 @@ class Harness:
     async def advance(self, duration: timedelta) -> None:
         """Let so much time pass, and everything happen that falls due on the way."""
         target = self.clock.now() + to_micros(duration)
-        await self.settle()
-        while (due := self._next_due()) is not None and due <= target:
-            self.clock.go_to(due)
+        while True:
             await self.settle()
+            if self._death is not None:  # it came between the quiet moment and this one
+                continue
+            due = self._next_due()
+            if due is None or due > target:
+                break
+            self.clock.go_to(due)
         self.clock.go_to(max(target, self.clock.now()))
         await self.settle()
 
@@ -447,12 +452,20 @@ class Harness:
         """Stop gracefully and begin again, as for an upgrade."""
         app = await self._alive()
         self._app = None
-        await app.leave()
-        self.clock.advance(down_for)
-        await self._live()
+        self._restarting = self._loop.create_task(self._begin_again(app, down_for))
+        await self._restarting
+
+    async def _begin_again(self, app: Subject, down_for: timedelta) -> None:
+        try:
+            await app.leave()
+            self.clock.advance(down_for)
+            await self._live()
+        finally:
+            self._restarting = None
 
     def _strike(self, point: str, about: object) -> None:
-        if self._death is not None or not any(fault.meets(point, about) for fault in self._faults):
+        # One that is leaving in good order does not die: nobody is left who would be told.
+        if self._death is not None or self._app is None or not any(fault.meets(point, about) for fault in self._faults):
             return
         self._faults = [fault for fault in self._faults if not fault.has_struck]
         if threading.get_ident() == self._thread:
@@ -485,8 +498,10 @@ class Harness:
         return self._death is not None or self._app is not app
 
     async def _alive(self) -> Subject:
-        while self._death is not None:
-            if self._revival is None:  # the writer's thread has died and the loop does not know yet
+        while self._death is not None or self._restarting is not None:
+            if self._restarting is not None:
+                await asyncio.shield(self._restarting)
+            elif self._revival is None:  # the writer's thread has died and the loop does not know yet
                 turn: asyncio.Future[None] = self._loop.create_future()
                 self._loop.call_soon(turn.set_result, None)
                 await turn
