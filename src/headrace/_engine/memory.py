@@ -123,7 +123,8 @@ class Memory:
         run.cancel_sent = any(row.kind == Kind.CANCEL for row in rows)
         run.cancel_wanted = record.cancel_at is not None
         if rows:
-            run.seq, run.last_at = rows[-1].seq, rows[-1].at
+            run.seq = run.seq_settled = rows[-1].seq
+            run.last_at = rows[-1].at
         self.residents[record.pk] = self.by_id[record.id] = run
         self._wake(run)
 
@@ -136,6 +137,7 @@ class Memory:
     def show(self, pk: int, shown: Shown, run: Resident | None = None) -> None:
         """Write down what a run waits for, or why it cannot go on; one in memory may rest when that is on disk."""
         reason, at = shown.reason[:1000], self._clock.now()
+        seen = 0 if run is None else run.last_message
         if run is not None:
             run.shown = shown
             run.writing += 1
@@ -154,7 +156,7 @@ class Memory:
 
         self._journal.submit(
             lambda tx: set_state(
-                tx, pk, shown.state, reason=reason, location=shown.location, next_at=shown.next_at, at=at
+                tx, pk, shown.state, reason=reason, location=shown.location, next_at=shown.next_at, at=at, seen=seen
             ),
             done,
         )

@@ -165,6 +165,17 @@ class NewRun:
     job: JobOfRun | None = None
 
 
+class Seen(NamedTuple):
+    """What a flow knows that goes on as a new run; the rest must reach the new one."""
+
+    seq: int
+    """The last row of the journal that entered it."""
+    returned: tuple[Message, ...]
+    """Messages that came for a receive that was given up in the same moment."""
+    cancel: bool
+    """Whether it was told that it shall stop."""
+
+
 class Begun(NamedTuple):
     """The run that a start found or made."""
 

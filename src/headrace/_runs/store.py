@@ -19,6 +19,7 @@ from headrace._runs.model import (
     Replaced,
     RunRecord,
     RunState,
+    Seen,
 )
 from headrace._store.blobs import naming, seal, seal_text, unseal, unseal_text
 from headrace._store.places import Place
@@ -101,13 +102,28 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
     return Begun(row[0], new.id, number, new.state, created=True, begun_at_pos=row[1])
 
 
-def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int) -> Begun:
-    """End a run and begin the next one of its id in the same breath; waiters and unread messages move over."""
+def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun:
+    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters."""
     begun = _insert(tx, new, number=number)
     tx.run(SQL.move_waiters, {"old": old, "new": begun.pk})
-    tx.run(SQL.move_messages, {"old": old, "new": begun.pk})
+    _move_messages(tx, old, begun.pk, seen)
+    if not seen.cancel:
+        tx.run(SQL.move_cancel, {"old": old, "new": begun.pk})
     end(tx, old, RunState.REPLACED, at=new.at, reason=f"continued as run {number}", continued_as=number)
     return begun
+
+
+def _move_messages(tx: Transaction, old: int, new: int, seen: Seen) -> None:
+    # What was on its way into the flow when the flow ended stands in the journal already, and comes before what is still in the inbox.
+    ahead = [(message.topic, seal(tx, message.value), message.at) for message in seen.returned]
+    ahead += [(row[0], row[1], row[2]) for row in tx.all(SQL.unseen_messages, {"run": old, "after": seen.seq})]
+    if not ahead:
+        tx.run(SQL.move_messages, {"old": old, "new": new})
+        return
+    behind = [(row[1], row[2], row[3]) for row in tx.all(SQL.messages_of, {"run": old})]
+    tx.run(SQL.forget_messages, {"run": old})
+    for topic, value, at in [*ahead, *behind]:
+        tx.one(SQL.put_message, {"run": new, "topic": topic, "value": value, "at": at})
 
 
 def end(
@@ -150,9 +166,17 @@ def _job(kind: str | None, id: str, generation: int, owner: int) -> JobOfRun | N
 
 
 def set_state(
-    tx: Transaction, pk: int, state: RunState, *, reason: str, location: str, next_at: Instant | None, at: Instant
+    tx: Transaction,
+    pk: int,
+    state: RunState,
+    *,
+    reason: str,
+    location: str,
+    next_at: Instant | None,
+    at: Instant,
+    seen: int = 0,
 ) -> None:
-    """An open run is now in this state; says since when, why, until when and where."""
+    """An open run is now in this state; says since when, why, until when and where. ``seen`` is the last message that it knows of."""
     tx.run(
         SQL.set_state,
         {
@@ -162,6 +186,7 @@ def set_state(
             "location": location,
             "next_at": next_at,
             "at": at,
+            "seen": seen,
         },
     )
 

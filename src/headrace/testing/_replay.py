@@ -12,7 +12,7 @@ from headrace._base.recorded_error import describe
 from headrace._engine.machine import Ended, Replay, RunMachine, machine_of
 from headrace._engine.preflight import replay_of
 from headrace._ports.database import Reader
-from headrace._runs.model import SET_ASIDE, JournalRow, RunRecord, RunState
+from headrace._runs.model import OUTSIDE, SET_ASIDE, JournalRow, RunRecord, RunState
 from headrace._runs.store import run_by_id, run_by_pk
 from headrace._store.statements import load
 from headrace.errors import HeadraceError, ReplayDiverged
@@ -91,7 +91,7 @@ def _drive(machine: RunMachine, rows: list[JournalRow], length: int) -> None:
     replay = Replay(machine, rows[:length])
     while not replay.run():
         pass
-    machine.replaying = False
+    machine.answered_ahead = OUTSIDE
     following = iter(rows[length:])
     while machine.ended is None:
         row = next(following, None)

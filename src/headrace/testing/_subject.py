@@ -17,7 +17,7 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline
 from headrace._base.vault import Vault
 from headrace._engine.commands import RunEnd, error_of
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
@@ -30,8 +30,6 @@ from headrace.testing.faults import Crash
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
 
 
 class Keeper(Protocol):

@@ -31,7 +31,7 @@ from headrace._base.clock import Instant, to_micros
 from headrace._base.vault import Vault, as_text
 from headrace._engine.commands import RunEnd
 from headrace._engine.dispatch import StepAttempt
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._events.model import Event, Published
 from headrace._events.store import events_after
 from headrace._events.topic import matches
@@ -45,7 +45,7 @@ from headrace.testing import faults
 from headrace.testing._checker import CHECKER, addresses_of, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
-from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
+from headrace.testing._subject import HarnessRun, Outfit, Subject
 from headrace.testing.clock import BEGINNING, VirtualClock
 from headrace.testing.disk import FakeDisk
 from headrace.testing.faults import Crash, Fault
@@ -376,10 +376,14 @@ class Harness:
     async def advance(self, duration: timedelta) -> None:
         """Let so much time pass, and everything happen that falls due on the way."""
         target = self.clock.now() + to_micros(duration)
-        await self.settle()
-        while (due := self._next_due()) is not None and due <= target:
-            self.clock.go_to(due)
+        while True:
             await self.settle()
+            if self._death is not None:  # it came between the quiet moment and this one
+                continue
+            due = self._next_due()
+            if due is None or due > target:
+                break
+            self.clock.go_to(due)
         self.clock.go_to(max(target, self.clock.now()))
         await self.settle()
 
@@ -562,6 +566,7 @@ class Harness:
         if self._death is not None:
             await self._alive()
         if self._app is not None:
+            self._is_gone("the end")  # one that is leaving in good order does not die: nobody is left who would be told
             await self._app.leave()
 
     def _merely_going(self, app: Subject) -> list[str]:
