@@ -16,8 +16,8 @@ from headrace import Retry, Statement, Transaction, flow, sleep, step, use
 from headrace._engine.engine import Limits
 from headrace._store.sqlite import open_sqlite_reader
 from headrace.errors import RunFailed, ServiceUnavailable
-from headrace.testing import Harness, faults
-from tests.durability.one_transaction import gather_what_comes
+from headrace.testing import Harness
+from tests.durability.one_transaction import gathered_at
 
 MINUTE = timedelta(minutes=1)
 
@@ -236,18 +236,8 @@ async def counted() -> int:
 async def test_nothing_begins_before_what_it_follows_from_is_on_disk(kind: Any, point: str, tmp_path: Path) -> None:
     """A crash in between would leave an effect without a cause: a step that ran on a result which then comes out otherwise."""
     async with Harness(kind, store=tmp_path / "test.db", ports=World(tmp_path / "test.db")) as harness:
-        slowed: list[str] = []
-
-        def slow_the_disk(passed: str, _about: object) -> None:
-            if passed == point and not slowed:
-                slowed.append(passed)
-                gather_what_comes(harness)
-
-        faults.watch(slow_the_disk)
-        try:
+        with gathered_at(harness, point) as slowed:
             assert await harness.run(kind) == 1
-        finally:
-            faults.unwatch(slow_the_disk)
 
     assert slowed == [point]
 
