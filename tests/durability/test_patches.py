@@ -29,7 +29,7 @@ async def two_branches() -> list[str]:
         await sleep(MINUTE)
         return await work("plain")
 
-    return await asyncio.gather(modern(), plain())
+    return list(await asyncio.gather(modern(), plain()))
 
 
 @pytest.mark.allow_blocking
