@@ -314,6 +314,11 @@ async def test_values_come_back_as_their_annotation_says(app: Headrace) -> None:
     assert await app.run(flows.exact, parcel)
 
 
+async def test_results_are_delivered_as_they_are_recorded(app: Headrace) -> None:
+    """The first run would see a tuple where every replay sees a list."""
+    assert await app.run(flows.as_recorded) == "{'1': [2, 3]}"
+
+
 async def test_a_result_that_does_not_fit_its_annotation_is_refused(app: Headrace) -> None:
     """Wrong values would be recorded and poison every replay."""
     with pytest.raises(RunFailed) as raised:

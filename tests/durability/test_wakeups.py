@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from headrace import flow, receive, send, sleep, start
+from headrace.errors import EngineUnavailable
 from headrace.testing import Harness, faults
-from tests.durability.one_transaction import gather_what_comes
+from tests.durability.one_transaction import gather_what_comes, gathered_at
 
 MINUTE = timedelta(minutes=1)
 
@@ -81,13 +82,36 @@ async def patient() -> str:
     return await brief()
 
 
-@pytest.mark.parametrize("commit", range(1, 7))
-async def test_the_end_of_a_child_is_found_after_a_crash_at_any_commit(commit: int) -> None:
-    """The parent writes down that it waits in the very moment in which the child's end makes it due: the later must not erase the earlier."""
-    async with Harness(patient, brief) as harness:
-        harness.crash_once(at_commit=commit)
+@flow(id="calls-sleeper")
+async def calls_sleeper() -> str:
+    return await sleeper()
 
-        assert await harness.run(patient) == "brief"
+
+@flow(id="sleeper")
+async def sleeper() -> str:
+    await sleep(MINUTE)
+    return "slept"
+
+
+async def test_the_end_of_a_child_is_found_after_a_crash() -> None:
+    """The parent waits, its child's end is on disk, and whoever was to tell it is dead."""
+    async with Harness(calls_sleeper, sleeper) as harness:
+        run = await harness.start(calls_sleeper)
+        await harness.settle()
+        harness.crash_once(at="run.after_end")
+
+        assert await run.result() == "slept"
+        assert harness.crashes == 1
+
+
+@pytest.mark.allow_blocking
+async def test_a_parent_that_begins_to_wait_as_its_child_ends_is_found_after_a_crash() -> None:
+    """It writes down that it waits for ever, right behind the end that makes it due: the later must not erase the earlier."""
+    async with Harness(patient, brief) as harness:
+        with gathered_at(harness, "run.before_end", dies=True):
+            assert await harness.run(patient) == "brief"
+
+        assert harness.crashes == 1
 
 
 @flow(id="sleepy-reader")
@@ -102,13 +126,25 @@ async def sleepy_writer() -> None:
     await send("sleepy-reader", "letter", "good morning")
 
 
-@pytest.mark.parametrize("commit", range(1, 9))
-async def test_a_message_is_found_after_a_crash_at_any_commit(commit: int) -> None:
-    """As with children: both wake at the same moment, one writes, the other writes down that it waits."""
+async def test_a_message_is_found_after_a_crash() -> None:
+    """The receiver waits, the message is on disk, and whoever was to tell it is dead."""
+    async with Harness(reader) as harness:
+        run = await harness.start(reader)
+        await harness.settle()
+        harness.crash_once(at="message.after")
+        with pytest.raises(EngineUnavailable):
+            await harness.send(run, "letter", "unconfirmed")
+
+        assert await run.result() == ["unconfirmed"]
+
+
+@pytest.mark.allow_blocking
+async def test_a_reader_that_begins_to_wait_as_its_message_comes_is_found_after_a_crash() -> None:
+    """As with children: both wake at the same moment, one writes, and the other writes down that it waits."""
     async with Harness(sleepy_writer, sleepy_reader) as harness:
         await harness.start(sleepy_writer)
         run = await harness.start(sleepy_reader)
-        await harness.settle()
-        harness.crash_once(at_commit=commit)
+        with gathered_at(harness, "message.before", dies=True):
+            assert await run.result() == "good morning"
 
-        assert await run.result() == "good morning"
+        assert harness.crashes == 1
