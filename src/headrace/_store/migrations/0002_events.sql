@@ -1,0 +1,1 @@
+-- Kept free for events and jobs, which come with their own tables.
