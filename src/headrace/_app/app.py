@@ -6,13 +6,14 @@ import asyncio
 import inspect
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.view import History, RunDetail, RunView
 from headrace._authoring import guard
@@ -25,9 +26,10 @@ from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database
+from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
+from headrace._store.group_commit import CommitCounts
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
 
@@ -104,6 +106,7 @@ class Headrace:
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
+        self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -112,6 +115,8 @@ class Headrace:
             database = await self._open_store()
             self._database = database
             self._stack.push_async_callback(database.close)
+            for condition in self._conditions:
+                database.read(condition)
             self._check_fit()
             wired = {pipeline.name: await self._wire(pipeline) for pipeline in self.pipelines}
             self._engine = EmbeddedEngine(
@@ -134,6 +139,10 @@ class Headrace:
     ) -> None:
         await self._stack.aclose()
         self._engine = None
+
+    def require(self, condition: Callable[[Reader], None]) -> None:
+        """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
+        self._conditions.append(condition)
 
     async def _open_store(self) -> Database:
         return await open_sqlite(self._path, mode=self._durability)
@@ -171,6 +180,11 @@ class Headrace:
         if self._engine is None:
             return "not running"
         return None if self._engine.failure is None else str(self._engine.failure)
+
+    @property
+    def clock(self) -> Clock:
+        """What the runs here go by."""
+        return self._clock
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -241,6 +255,21 @@ class Headrace:
         """How many runs are in each state."""
         return self.database.read(lambda reader: counts(reader, only_open=only_open))
 
+    def changes(self, *, since: str | None = None) -> RunFeed:
+        """Hear which runs of this process change, from this moment on, until it stops; ``since`` is the position of an earlier feed."""
+        return RunFeed(self.engine.changes, self.database, since=since)
+
+    def commits(self) -> CommitCounts:
+        """How much was written, and how much of it together."""
+        if isinstance(self._database, SqliteDatabase):
+            return self._database.counts()
+        return CommitCounts(operations=0, transactions=0, repeated=0)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of the store: the file itself, and the log of what waits to move into it."""
+        log_path = self.path.with_name(self.path.name + "-wal")
+        return {"file": _size(self.path), "log": _size(log_path)}
+
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
         if isinstance(self._database, SqliteDatabase):
@@ -265,6 +294,13 @@ class Headrace:
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:

@@ -19,6 +19,7 @@ from headrace._base.clock import Instant, to_datetime, to_micros
 from headrace._base.codec import Shape
 from headrace._engine.machine import Command
 from headrace._engine.resident import Resident
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import Work, WorkerPool
 from headrace._ports.clock import Clock
@@ -116,8 +117,10 @@ class Attempts:
         slots: int,
         threads: int,
         processes: int,
+        tally: Tally,
     ) -> None:
         self.clock = clock
+        self._tally = tally
         self.wiring = wiring
         self._timers = timers
         self._loop = asyncio.get_running_loop()
@@ -149,6 +152,7 @@ class Attempts:
             slots.line.append(attempt)
 
     def _run(self, attempt: Attempt) -> None:
+        self._tally.attempts_started += 1
         attempt.started_at = self.clock.now()
         future = attempt.future = self._launch(attempt)
         timeout = attempt.step.timeout

@@ -15,6 +15,7 @@ from headrace._authoring.pipeline import Registry
 from headrace._base import faultpoints, log
 from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
+from headrace._engine.changes import Changes
 from headrace._engine.commands import Commands, RunEnd, put_message_for
 from headrace._engine.dispatch import Dispatcher
 from headrace._engine.endings import Endings, Waiters
@@ -23,11 +24,13 @@ from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
 from headrace._engine.resident import Resident
 from headrace._engine.runner import Runner
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Message, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, begin, due_runs, end, run_by_id, runs_in_state
+from headrace._store.companion import with_companion
 from headrace.errors import Conflict, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["EmbeddedEngine", "Engine", "Limits"]
@@ -85,11 +88,13 @@ class EmbeddedEngine:
         self.limits = limits = limits or Limits()
         self.failure: BaseException | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tally = tally = Tally()
+        self.changes = changes = Changes(clock.now())
         self._wired = dict(wired or {})
         self._state = "new"
         # Seeded once: asking the system each time gives up the interpreter lock and waits for it again.
         self._chance = random.Random(random.SystemRandom().getrandbits(256))
-        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail)
+        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail, changed=changes.touched)
         self._timers = Timers(clock, due_runs=self._due_runs, wake=self._fell_due)
         self._runner = runner = Runner(
             database=database, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
@@ -97,16 +102,18 @@ class EmbeddedEngine:
         )  # fmt: skip
         self._memory = runner.memory = Memory(
             registry=registry, database=database, clock=clock, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
-            wake=runner.wake, admit_soon=runner.go_on,
+            wake=runner.wake, admit_soon=runner.go_on, changed=changes.touched,
         )  # fmt: skip
         self._attempts = Attempts(
             clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
+            tally=tally,
         )  # fmt: skip
         self._dispatcher = runner.dispatcher = self._memory.dispatcher = self._attempts.reports = Dispatcher(
-            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts
+            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts, tally=tally
         )
         self._endings = Endings(
-            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of
+            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of,
+            changed=changes.touched, tally=tally,
         )  # fmt: skip
         self._endings.commands = runner.commands = Commands(
             keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock
@@ -156,6 +163,7 @@ class EmbeddedEngine:
         self._timers.close()
         self._journal.close()
         self._memory.clear()
+        self.changes.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
 
@@ -201,21 +209,24 @@ class EmbeddedEngine:
             else:
                 answer.set_result(RunRef(begun.id, begun.number))
 
-        self.database.submit(lambda tx: begin(tx, new, policy), done)
+        self.database.submit(with_companion(lambda tx: begin(tx, new, policy)), done)
         return await answer
 
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
         self._check_open()
         at = self.clock.now()
         faultpoints.hit("message.before")
-        pk, message = await self.database.write(lambda tx: put_message_for(tx, run_id, topic, value, at))
+        pk, message = await self.database.write(
+            with_companion(lambda tx: put_message_for(tx, run_id, topic, value, at))
+        )
         faultpoints.hit("message.after")
         self.notify(pk, message)
 
     async def cancel(self, run_id: str, *, force: bool = False) -> RunState:
         self._check_open()
         at = self.clock.now()
-        pk, state, waiters = await self.database.write(lambda tx: _cancel(tx, run_id, at, force=force))
+        operation = with_companion(lambda tx: _cancel(tx, run_id, at, force=force))
+        pk, state, waiters = await self.database.write(operation)
         self._cancelled(run_id, pk, state, waiters)
         return state
 
@@ -224,7 +235,8 @@ class EmbeddedEngine:
         record = self._record(run_id)
         if record.state in SET_ASIDE:
             at = self.clock.now()
-            await self.database.write(lambda tx: _release(tx, record.pk, at))
+            await self.database.write(with_companion(lambda tx: _release(tx, record.pk, at)))
+            self.changes.touched(record.pk)
             self._memory.call_in(record.pk)
             return RunRef(record.id, record.number)
         if record.state.is_open or record.state is RunState.COMPLETED:
@@ -283,6 +295,8 @@ class EmbeddedEngine:
 
     def adopt(self, begun: Begun, new: NewRun) -> None:
         """A run has just been begun."""
+        self.tally.runs_begun += 1
+        self.changes.touched(begun.pk)
         if begun.replaced is not None:
             self._endings.replaced(begun.replaced)
         if self._state == "open":
@@ -328,7 +342,9 @@ class EmbeddedEngine:
         run = self._memory.residents.get(pk)
         if state is RunState.CANCELLED:
             self._endings.over(pk, waiters, RunEnd(run_id, state, None, None))
-        elif run is None:
+            return
+        self.changes.touched(pk)
+        if run is None:
             self._fell_due(pk)
         else:
             run.cancel_wanted = True

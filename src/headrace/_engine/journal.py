@@ -75,6 +75,8 @@ class Entry:
                 self.then(None, error)
         else:
             run.arrived.append((self.row, self.ready))
+            if self.going:
+                self.journal.changed(run.pk)
             if self.then is not None:
                 self.then(result, None)
         self.journal.wake(run)
@@ -121,11 +123,13 @@ class Journal:
         *,
         wake: Callable[[Resident], None],
         fail: Callable[[BaseException], None],
+        changed: Callable[[int], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self.wake = wake
         self.fail = fail
+        self.changed = changed
         self._held: list[tuple[Operation[Any], Done, bool]] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None

@@ -21,3 +21,9 @@ ORDER BY command, attempt
 -- name: identity_of
 -- What a run is called.
 SELECT id, number, flow, state FROM runs WHERE pk = :pk
+
+-- name: run_in_short
+-- One run without its values.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as
+FROM runs WHERE pk = :pk
