@@ -6,7 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import Field, SecretStr
 
+import headrace.settings as settings_module
 from headrace.errors import ConfigurationError
 from headrace.settings import Settings, read_settings
 
@@ -15,6 +17,8 @@ SAMPLES = {
     "HEADRACE_STORE__DURABILITY": ("fast", "fast"),
     "HEADRACE_SERVER__HOST": ("localhost", "localhost"),
     "HEADRACE_SERVER__PORT": ("0", 0),
+    "HEADRACE_SERVER__HOSTS": ("Runs.example, [fd00::5],10.0.0.5", ("runs.example", "[fd00::5]", "10.0.0.5")),
+    "HEADRACE_SERVER__TOKENS": ("always", "always"),
     "HEADRACE_LIMITS__ACTIVE_RUNS": ("7", 7),
     "HEADRACE_LIMITS__IDLE_RUNS": ("0", 0),
     "HEADRACE_LIMITS__LOOP_STEPS": ("7", 7),
@@ -102,6 +106,37 @@ def test_wrong_option_is_named_as_an_option() -> None:
     """The user typed --port and knows of no variable."""
     with pytest.raises(ConfigurationError, match=r"^--port='x'"):
         read_settings({}, {"server.port": "x"})
+
+
+@pytest.mark.parametrize("hosts", ["http://a.example", "a.example:80", "a b", "*", "a/b", "-a"])
+def test_a_host_name_is_a_name_alone(hosts: str) -> None:
+    """With a scheme or a port it would never be the name in a request, and everybody be refused."""
+    with pytest.raises(ConfigurationError, match=r"^HEADRACE_SERVER__HOSTS=.*is no host name"):
+        read_settings({"HEADRACE_SERVER__HOSTS": hosts})
+
+
+def test_no_host_names_are_none() -> None:
+    """An empty variable is how people unset one."""
+    assert read_settings({"HEADRACE_SERVER__HOSTS": ""}).settings.server.hosts == ()
+
+
+class WithSecret(Settings):
+    """As settings will be that hold one."""
+
+    key: SecretStr | None = Field(default=None, min_length=8, description="A secret.")
+
+
+def test_a_secret_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by `headrace config`, and not by the error that says that it is wrong."""
+    monkeypatch.setattr(settings_module, "Settings", WithSecret)
+
+    loaded = read_settings({"HEADRACE_KEY": "hunter22"})
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({"HEADRACE_KEY": "hunter2"})
+
+    assert "hunter" not in repr(list(loaded.each())) + repr(loaded.settings)
+    assert "HEADRACE_KEY=(hidden)" in str(refused.value)
+    assert "hunter" not in str(refused.value)
 
 
 def test_every_setting_has_a_description() -> None:
