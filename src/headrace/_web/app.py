@@ -1,29 +1,24 @@
-"""The owner's API: what the CLI asks of the process that has the store."""
+"""The server's application: routes over a running ``Headrace``, behind the gate."""
 
 from __future__ import annotations
 
-import os
-from importlib import metadata
-
 from fastapi import FastAPI
-from fastapi.responses import JSONResponse
 
 from headrace._app.app import Headrace
-from headrace._web import errors
+from headrace._web import errors, openapi
+from headrace._web.admission import Admission
+from headrace._web.callers import Callers
+from headrace._web.demand import Places
 from headrace._web.gate import Gate
-from headrace._web.routes import runs
-from headrace._web.schemas import Health, Problem, Status
+from headrace._web.idempotency import Idempotency
+from headrace._web.lag import LoopLag
+from headrace._web.live import Streams
+from headrace._web.routes import login, owner, runs, tokens
+from headrace._web.version import version
 
 
-def version() -> str:
-    try:
-        return metadata.version("headrace")
-    except metadata.PackageNotFoundError:
-        return "(unreleased)"
-
-
-def create_app(app: Headrace, *, token: str | None) -> FastAPI:
-    """The ASGI application over a running ``Headrace``; without a token everybody who reaches it may do everything."""
+def create_app(app: Headrace, admission: Admission) -> FastAPI:
+    """The ASGI application over a running ``Headrace``."""
     # The documentation pages of FastAPI load scripts from the network.
     api = FastAPI(
         title="Headrace",
@@ -31,36 +26,20 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        responses={"default": {"model": Problem, "description": "Refused, with the reason."}},
+        generate_unique_id_function=lambda route: route.name,
     )
     api.state.headrace = app
-    api.add_middleware(Gate, token=token)
+    api.state.streams = Streams()
+    api.state.lag = LoopLag()
+    api.state.began = app.clock.monotonic()
+    api.state.callers = callers = Callers(app, admission)
     errors.install(api)
+    # The last one that is added is the first that a request meets.
+    api.add_middleware(Idempotency, headrace=app)
+    api.add_middleware(Gate, admission=admission, callers=callers, places=Places(api.routes))
     api.include_router(runs.router, prefix="/api/runs", tags=["runs"])
-
-    @api.get("/healthz", tags=["owner"], response_model=Health)
-    async def healthz() -> Health:
-        """The process answers."""
-        return Health(ok=True)
-
-    @api.get("/readyz", tags=["owner"], response_model=Health)
-    async def readyz() -> JSONResponse:
-        """Runs go on; 503 when they do not."""
-        failure = app.failure
-        body = Health(ok=failure is None, reason=failure or "")
-        return JSONResponse(body.model_dump(), status_code=200 if body.ok else 503)
-
-    @api.get("/api/status", tags=["owner"])
-    async def status() -> Status:
-        """Who owns the store, and what it runs."""
-        return Status(
-            version=version(),
-            pid=os.getpid(),
-            store=str(app.path),
-            ready=app.failure is None,
-            failure=app.failure,
-            flows={pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines},
-            runs=dict(app.counts()),
-        )
-
+    api.include_router(tokens.router, prefix="/api/tokens", tags=["tokens"])
+    api.include_router(owner.router, tags=["owner"])
+    api.include_router(login.router, include_in_schema=False)
+    openapi.install(api)
     return api
