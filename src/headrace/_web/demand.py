@@ -33,8 +33,6 @@ class Demand:
     """None: as the method says."""
     public: bool = False
     """Everybody may, without a token; the route looks for itself whom it serves."""
-    form: bool = False
-    """The body comes from a form of a page; otherwise it must be JSON."""
     secret: bool = False
     """The answer holds a secret, so it is kept nowhere."""
 
@@ -45,11 +43,9 @@ class Demand:
 USUAL = Demand()
 
 
-def demands(
-    scope: Scope | None = None, *, public: bool = False, form: bool = False, secret: bool = False
-) -> Callable[[T], T]:
+def demands(scope: Scope | None = None, *, public: bool = False, secret: bool = False) -> Callable[[T], T]:
     """Declare what the function of a route, or an application that is mounted, asks for."""
-    demand = Demand(scope=scope, public=public, form=form, secret=secret)
+    demand = Demand(scope=scope, public=public, secret=secret)
 
     def declare(target: T) -> T:
         setattr(target, _MARK, demand)

@@ -53,7 +53,8 @@ class Gate:
         try:
             refusal = self._refusal(Request(scope), scope)
             if refusal is not None:
-                await refusal(scope, receive, answer)
+                shown = await _as_shown(refusal, Request(scope))
+                await shown(scope, receive, answer)
                 return
             await self._app(scope, _Body(receive), answer)
         except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller gets the one shape and the log the rest
@@ -69,7 +70,7 @@ class Gate:
         place = self._places.of(scope)
         demand = scope[DEMAND] = place.demand
         refusal = None if demand.public else self._check_caller(request, scope, demand)
-        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request, demand)
+        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request)
 
     def _check_caller(self, request: Request, scope: Scope, demand: Demand) -> Response | None:
         caller = scope[CALLER] = self._callers.identify(request)
@@ -87,13 +88,26 @@ class Gate:
 
 def _ask_for_token(request: Request) -> Response:
     path = request.url.path
-    if request.method == "GET" and not is_api(path) and "text/html" in request.headers.get("accept", ""):
+    if request.method == "GET" and _wants_page(request):
         asked = path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/login?next={quote(asked, safe='')}", status_code=303)
     hint = "send 'Authorization: Bearer TOKEN'; `headrace tokens new NAME` makes a token"
     refusal = errors.answer(401, "no_token", "the token is missing or wrong", hint)
     refusal.headers["WWW-Authenticate"] = "Bearer"
     return refusal
+
+
+async def _as_shown(refusal: Response, request: Request) -> Response:
+    """A refusal as it is told to people, if whoever makes pages has said how: ``app.state.show_problem``."""
+    show = getattr(request.app.state, "show_problem", None)
+    if show is None or refusal.status_code < 400 or not _wants_page(request):
+        return refusal
+    shown: Response = await show(request, refusal)
+    return shown
+
+
+def _wants_page(request: Request) -> bool:
+    return not is_api(request.url.path) and "text/html" in request.headers.get("accept", "")
 
 
 def _check_sender(request: Request) -> Response | None:
@@ -115,14 +129,14 @@ def _check_query(request: Request, place: Place) -> Response | None:
     return errors.answer(422, "unknown_parameter", f"there is no parameter {unknown[0]!r}", hint)
 
 
-def _check_body(request: Request, demand: Demand) -> Response | None:
+def _check_body(request: Request) -> Response | None:
     headers = request.headers
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > BODY_LIMIT:
         return errors.answer(413, "too_large", _too_large())
     has_body = "transfer-encoding" in headers or length != "0"
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if has_body and not demand.form and request.method not in SAFE and kind != "application/json":
+    if has_body and is_api(request.url.path) and request.method not in SAFE and kind != "application/json":
         return errors.answer(415, "not_json", "the body is not JSON", "send 'Content-Type: application/json'")
     return None
 

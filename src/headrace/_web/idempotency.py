@@ -38,7 +38,7 @@ class Idempotency:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = Headers(scope=scope).get(KEY) if scope["type"] == "http" and scope["method"] == "POST" else None
         demand: Demand | None = scope.get(DEMAND)
-        if key is None or demand is None or demand.form:
+        if key is None or demand is None:
             await self._app(scope, receive, send)
             return
         refusal = _refusal(key, demand)

@@ -35,7 +35,7 @@ async def show_login(request: Request, next: Annotated[str, Query()] = "/") -> R
 
 
 @router.post("/login")
-@demands(public=True, form=True)
+@demands(public=True)
 async def log_in(request: Request, app: App) -> Response:
     form = await form_of(request)
     given, next = form.get("token", "").strip(), form.get("next", "/")
@@ -59,7 +59,7 @@ async def log_in(request: Request, app: App) -> Response:
 
 
 @router.post("/logout")
-@demands(public=True, form=True)
+@demands(public=True)
 async def log_out(request: Request, app: App) -> Response:
     name = cookie_name(request.scope)
     session = request.cookies.get(name)

@@ -21,8 +21,8 @@ UNUSUAL = {
     ("GET", "/healthz"): Demand(public=True),
     ("GET", "/readyz"): Demand(public=True),
     ("GET", "/login"): Demand(public=True),
-    ("POST", "/login"): Demand(public=True, form=True),
-    ("POST", "/logout"): Demand(public=True, form=True),
+    ("POST", "/login"): Demand(public=True),
+    ("POST", "/logout"): Demand(public=True),
 }
 
 
