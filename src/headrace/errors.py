@@ -20,6 +20,7 @@ HeadraceError
 │   ├── StoreOwned                  another process owns the file
 │   └── StoreFailed · StoreCorrupt · StoreTooNew · StoreLost
 ├── EngineUnavailable               the engine is stopping, stopped or out of reach
+├── WebhookRefused                  a webhook is not signed by whom it should be, or too old
 └── ServiceError                    raised by live clients and stand-ins of outside services
     ├── ServiceUnavailable          worth another attempt
     │   └── RateLimited             carries `retry_after`
@@ -67,6 +68,7 @@ __all__ = [
     "StoreTooNew",
     "UnexpectedAnswer",
     "ValueRefused",
+    "WebhookRefused",
     "WorkerDied",
 ]
 
@@ -301,6 +303,10 @@ class StoreLost(StoreError):
 
 class EngineUnavailable(HeadraceError):
     """The engine is stopping, stopped or out of reach."""
+
+
+class WebhookRefused(HeadraceError):
+    """A webhook is not signed, not by anybody who knows the secret, or not lately."""
 
 
 class ServiceError(HeadraceError):

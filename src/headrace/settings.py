@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from headrace.errors import ConfigurationError
@@ -34,6 +35,7 @@ M = TypeVar("M", bound=BaseModel)
 
 PREFIX = "HEADRACE_"
 _HIDDEN = "(hidden)"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 
 
 def _read_duration(given: object) -> object:
@@ -48,6 +50,21 @@ def _read_duration(given: object) -> object:
 
 
 Seconds = Annotated[timedelta, BeforeValidator(_read_duration)]
+
+
+def _read_names(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    return tuple(name.strip().lower() for name in given.split(",") if name.strip())
+
+
+def _check_host(name: str) -> str:
+    if not _HOST.fullmatch(name):
+        raise ValueError(f"{name!r} is no host name; give names without scheme and port, for example runs.example.org")
+    return name
+
+
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(_check_host)], ...], BeforeValidator(_read_names)]
 
 
 class _Group(BaseModel):
@@ -79,8 +96,19 @@ class StoreSettings(_Group):
 class ServerSettings(_Group):
     """Where the owner of a store answers."""
 
-    host: str = Field(default="127.0.0.1", description="The address to listen at; only this machine's own are allowed.")
+    host: str = Field(
+        default="127.0.0.1",
+        description="The address to listen at; other machines are let in only when there is a token (`headrace tokens new`).",
+    )
     port: int = Field(default=8420, ge=0, le=65535, description="The port to listen at; 0 takes any free one.")
+    hosts: HostNames = Field(
+        default=(),
+        description="Names by which others call this server, with commas between them; a request for another name is refused.",
+    )
+    tokens: Literal["auto", "always"] = Field(
+        default="auto",
+        description="`auto`: a token is needed as soon as others may come, that is with another host than this machine's own, with `hosts`, or through a proxy. `always`: everybody needs one.",
+    )
 
 
 class LimitsSettings(_Group):
@@ -268,6 +296,8 @@ def _shown(value: object) -> str:
         return _HIDDEN
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} s"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
     return str(value)
 
 
@@ -281,9 +311,10 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
 def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]], model: type[BaseModel], prefix: str) -> str:
     complaints = []
     for found in error.errors(include_url=False):
-        name = _variable(tuple(str(part) for part in found["loc"]), prefix)
+        path = tuple(part for part in found["loc"] if isinstance(part, str))  # without the places inside a list
+        name = _variable(path, prefix)
         text, source = taken.get(name, ("", ""))
         shown = _HIDDEN if name in _secrets(model, prefix) else repr(text)
-        place = name if source != "option" else "--" + str(found["loc"][-1])
+        place = name if source != "option" else "--" + path[-1]
         complaints.append(f"{place}={shown}: {found['msg'].removeprefix('Value error, ')}")
     return "; ".join(complaints)

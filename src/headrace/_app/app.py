@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
 from headrace._app.event_calls import EventCalls
+from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
@@ -28,9 +29,10 @@ from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database
+from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
+from headrace._store.group_commit import CommitCounts
 from headrace._store.pipeline_tables import upgrade
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
@@ -119,6 +121,7 @@ class Headrace(EventCalls):
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
+        self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -127,6 +130,8 @@ class Headrace(EventCalls):
             database = await self._open_store()
             self._database = database
             self._stack.push_async_callback(database.close)
+            for condition in self._conditions:
+                database.read(condition)
             sets = [pipeline.tables for pipeline in self.pipelines if pipeline.tables is not None]
             if sets:
                 await database.write(lambda tx: upgrade(tx, sets))
@@ -152,6 +157,10 @@ class Headrace(EventCalls):
     ) -> None:
         await self._stack.aclose()
         self._engine = None
+
+    def require(self, condition: Callable[[Reader], None]) -> None:
+        """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
+        self._conditions.append(condition)
 
     async def _open_store(self) -> Database:
         return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
@@ -215,6 +224,11 @@ class Headrace(EventCalls):
         if self._engine is None:
             return "not running"
         return None if self._engine.failure is None else str(self._engine.failure)
+
+    @property
+    def clock(self) -> Clock:
+        """What the runs here go by."""
+        return self._clock
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -285,6 +299,21 @@ class Headrace(EventCalls):
         """How many runs are in each state."""
         return self.database.read(lambda reader: counts(reader, only_open=only_open))
 
+    def changes(self, *, since: str | None = None) -> RunFeed:
+        """Hear which runs of this process change, from this moment on, until it stops; ``since`` is the position of an earlier feed."""
+        return RunFeed(self.engine.changes, self.database, since=since)
+
+    def commits(self) -> CommitCounts:
+        """How much was written, and how much of it together."""
+        if isinstance(self._database, SqliteDatabase):
+            return self._database.counts()
+        return CommitCounts(operations=0, transactions=0, repeated=0)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of the store: the file itself, and the log of what waits to move into it."""
+        log_path = self.path.with_name(self.path.name + "-wal")
+        return {"file": _size(self.path), "log": _size(log_path)}
+
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
         if isinstance(self._database, SqliteDatabase):
@@ -309,6 +338,13 @@ class Headrace(EventCalls):
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:

@@ -17,6 +17,7 @@ _HERE = "headrace._cli.commands."
 COMMANDS = {
     "up": (_HERE + "up:up", "Run pipelines until stopped, and answer for them."),
     "runs": (_HERE + "runs:runs", "Look at runs, start them, change them."),
+    "tokens": (_HERE + "tokens:tokens", "Let others ask the server: make tokens, list them, revoke them."),
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),

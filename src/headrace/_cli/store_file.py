@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from headrace._ports.clock import Clock
+    from headrace._ports.database import Database
     from headrace._store.sqlite import SqliteReader
     from headrace.settings import LoadedSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _HELP = "The file that holds all runs; by default HEADRACE_STORE__PATH, or headrace.db in this folder."
 
@@ -88,3 +91,24 @@ def open_to_look(screen: Screen, path: Path) -> SqliteReader:
     if missing := reader.read(missing_keys):
         screen.note(str(KeyMissing(*missing)))
     return reader
+
+
+def change_store(path: Path, change: Callable[[Database, Clock], Awaitable[T]], *, must_exist: bool = False) -> T:
+    """Own the file for as long as one change takes; it is made when it is not there, unless ``must_exist``."""
+    import asyncio
+
+    from headrace._base.clock import SystemClock
+    from headrace._store.sqlite import open_sqlite
+
+    if must_exist and not path.exists():
+        raise Problem(f"there is no store at {path}", code="no_store", hint="give its path: --store FILE")
+    check_writable(path)
+
+    async def work() -> T:
+        database = await open_sqlite(path)
+        try:
+            return await change(database, SystemClock())
+        finally:
+            await database.close()
+
+    return asyncio.run(work())

@@ -17,6 +17,7 @@ from headrace._authoring.context import current_step
 from headrace._authoring.step import Mode, Step
 from headrace._base.clock import Instant, to_datetime, to_micros
 from headrace._base.codec import Shape
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import Work, WorkerPool
 from headrace._events.model import Published
@@ -173,8 +174,10 @@ class Attempts:
         slots: int,
         threads: int,
         processes: int,
+        tally: Tally,
     ) -> None:
         self.clock = clock
+        self._tally = tally
         self.wiring = wiring
         self._timers = timers
         self._loop = asyncio.get_running_loop()
@@ -206,6 +209,7 @@ class Attempts:
             slots.line.append(attempt)
 
     def _run(self, attempt: Attempt) -> None:
+        self._tally.attempts_started += 1
         attempt.started_at = self.clock.now()
         try:
             future = self._launch(attempt)

@@ -14,6 +14,7 @@ from headrace._engine.attempts import Attempt, Attempts, Stop
 from headrace._engine.journal import Journal
 from headrace._engine.machine import NULL, Command
 from headrace._engine.resident import GOING, Resident
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
@@ -90,12 +91,15 @@ class Keeper(Protocol):
 
 
 class Dispatcher:
-    def __init__(self, *, keeper: Keeper, journal: Journal, timers: Timers, clock: Clock, attempts: Attempts) -> None:
+    def __init__(
+        self, *, keeper: Keeper, journal: Journal, timers: Timers, clock: Clock, attempts: Attempts, tally: Tally
+    ) -> None:
         self._keeper = keeper
         self._journal = journal
         self._timers = timers
         self._clock = clock
         self._attempts = attempts
+        self._tally = tally
         self._chance = random.Random()
         self.closing = False
 
@@ -181,6 +185,7 @@ class Dispatcher:
         context = self._attempts.context_for(attempt)
         going = not run.is_going
         execution.in_transaction = True
+        self._tally.attempts_started += 1
         run.seq += 1
         run.writing += 1
         row = JournalRow(
@@ -208,8 +213,10 @@ class Dispatcher:
             else:
                 run.executions.pop(command.ordinal, None)
                 run.arrived.append((recorded, ()))
+                self._tally.steps_ok += 1
                 if going:
                     run.shown = GOING
+                    self._journal.changed(run.pk)
             self._keeper.wake(run)
 
         self._journal.submit(operation, done, isolated=True)
@@ -252,6 +259,7 @@ class Dispatcher:
             return
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
+        self._tally.steps_ok += 1
         self._journal.record(
             run, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.OK, value,
             attempt=attempt.number, started_at=attempt.started_at, ready=(ready,),
@@ -289,6 +297,7 @@ class Dispatcher:
 
     def _try_again(self, execution: Execution, attempt: StepAttempt, stored: bytes, next_at: Instant) -> None:
         run, command = execution.run, execution.command
+        self._tally.retries += 1
         wait = (next_at - self._clock.now()) / 1_000_000
         why = describe(stored).type_name
         log.info("step.retry_scheduled", run_id=run.id, step=command.name, attempt=attempt.number, error=why, wait=wait)
@@ -323,6 +332,7 @@ class Dispatcher:
     ) -> None:
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
+        self._tally.steps_not_ok[outcome.value] += 1
         log.info("step.ended", run_id=run.id, step=command.name, attempt=execution.number, outcome=outcome.value)
         self._journal.record(
             run, command.ordinal, Kind.STEP, command.name, command.arguments, outcome, value,

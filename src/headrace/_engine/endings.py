@@ -14,6 +14,7 @@ from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Memory
 from headrace._engine.resident import Resident
+from headrace._engine.tally import Tally
 from headrace._ports.database import Database, Transaction
 from headrace._runs.model import Begun, NewRun, Replaced, RunState
 from headrace._runs.store import continue_as, end, run_by_pk
@@ -38,6 +39,8 @@ class Endings:
         wake: Callable[[Resident], None],
         next_of: Callable[[Resident, bytes], NewRun],
         log: EventLog,
+        changed: Callable[[int], None],
+        tally: Tally,
     ) -> None:
         self._database = database
         self._journal = journal
@@ -46,6 +49,8 @@ class Endings:
         self._wake = wake
         self._next_of = next_of
         self._log = log
+        self._changed = changed
+        self._tally = tally
         self._awaited: defaultdict[int, list[asyncio.Future[RunEnd | None]]] = defaultdict(list)
         self.commands: Commands
 
@@ -84,6 +89,9 @@ class Endings:
             if begun is None:
                 self._fail(error or EngineUnavailable("a run could not be continued"))
                 return
+            self._tally.runs_begun += 1
+            self._count_end(run.pk, RunState.REPLACED)
+            self._changed(begun.pk)
             self._tell_callers(run.pk, None)
             # Not as a fresh one: it has inherited messages.
             self._memory.call_in(begun.pk)
@@ -94,6 +102,7 @@ class Endings:
     def over(self, pk: int, over: Over, ended: RunEnd) -> None:
         """The end of a run is on disk: tell everybody who waits for it."""
         faultpoints.hit("run.after_end")
+        self._count_end(pk, ended.state)
         left = self._memory.residents.get(pk)
         if left is not None:
             self._memory.forget(left)
@@ -124,6 +133,10 @@ class Endings:
         future: asyncio.Future[RunEnd | None] = asyncio.get_running_loop().create_future()
         self._awaited[pk].append(future)
         return future
+
+    def _count_end(self, pk: int, state: RunState) -> None:
+        self._tally.runs_ended[state.value] += 1
+        self._changed(pk)
 
     def _tell_callers(self, pk: int, ended: RunEnd | None) -> None:
         for future in self._awaited.pop(pk, ()):

@@ -18,6 +18,7 @@ from headrace._authoring.trigger import Trigger
 from headrace._base import faultpoints, log
 from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
+from headrace._engine.changes import Changes
 from headrace._engine.commands import Commands, RunEnd, put_message_for
 from headrace._engine.delivery import Delivery
 from headrace._engine.dispatch import Dispatcher
@@ -29,6 +30,7 @@ from headrace._engine.memory import Limits, Memory
 from headrace._engine.parts import Surroundings
 from headrace._engine.resident import Resident
 from headrace._engine.runner import Runner
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
 from headrace._events.model import Event, NewEvent, Published
 from headrace._jobs.lifecycle import JobRef
@@ -36,6 +38,7 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
+from headrace._store.companion import with_companion
 from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["NO_ANSWER", "EmbeddedEngine", "Engine", "Limits"]
@@ -96,6 +99,8 @@ class EmbeddedEngine:
         self.limits = limits = limits or Limits()
         self.failure: BaseException | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tally = tally = Tally()
+        self.changes = changes = Changes(clock.now())
         self._wired = dict(wired or {})
         self._state = "new"
         self._asked: set[asyncio.Future[Any]] = set()
@@ -103,7 +108,9 @@ class EmbeddedEngine:
         self._chance = random.Random(random.SystemRandom().getrandbits(256))
         self.log = EventLog(registry.catalogue)
         self.log.wake, self.log.stop = self._event_came, self._job_was_cancelled
-        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail, begin=self.log.begin)
+        self._journal = Journal(
+            database, clock, wake=self.wake, fail=self.fail, begin=self.log.begin, changed=changes.touched
+        )
         self._timers = Timers(clock, due_runs=self._due_runs, wake=self._fell_due)
         self._runner = runner = Runner(
             database=database, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
@@ -111,18 +118,19 @@ class EmbeddedEngine:
         )  # fmt: skip
         self._memory = runner.memory = Memory(
             registry=registry, database=database, clock=clock, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
-            wake=runner.wake, admit_soon=runner.go_on,
+            wake=runner.wake, admit_soon=runner.go_on, changed=changes.touched,
         )  # fmt: skip
         self._attempts = Attempts(
             clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
+            tally=tally,
         )  # fmt: skip
         self._dispatcher = runner.dispatcher = self._memory.dispatcher = Dispatcher(
-            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts
+            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts, tally=tally
         )
         self._attempts.publish = self._publish
         self._endings = Endings(
             database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of,
-            log=self.log,
+            log=self.log, changed=changes.touched, tally=tally,
         )  # fmt: skip
         self._endings.commands = runner.commands = Commands(
             keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock, log=self.log
@@ -186,6 +194,7 @@ class EmbeddedEngine:
         self._timers.close()
         self._journal.close()
         self._memory.clear()
+        self.changes.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
 
@@ -283,14 +292,19 @@ class EmbeddedEngine:
         record = self._record(run_id)
         if record.state in SET_ASIDE:
             at = self.clock.now()
-            await self._ask(lambda tx: _release(tx, record.pk, at), lambda _: self._memory.call_in(record.pk))
+
+            def released(_: None) -> None:
+                self.changes.touched(record.pk)
+                self._memory.call_in(record.pk)
+
+            await self._ask(lambda tx: _release(tx, record.pk, at), released)
             return RunRef(record.id, record.number)
         if record.state.is_open or record.state is RunState.COMPLETED:
             raise Conflict(f"run {run_id!r} is {record.state}; there is nothing to try again")
         return await self.start(record.flow, record.input, run_id=record.id)
 
     async def _ask(self, operation: Operation[T], then: Callable[[T], None]) -> T:
-        """Write for a caller, and tell the runs that it concerns, whether or not the caller still waits.
+        """Write for a caller, with what it wants recorded beside, and tell the runs that it concerns, whether or not the caller still waits.
 
         ``then`` is called in the order of the commits. The caller gets its turn later, when what was committed behind its wish may already
         have changed the same run.
@@ -309,7 +323,7 @@ class EmbeddedEngine:
             else:
                 answer.set_exception(error)
 
-        self.database.submit(operation, done)
+        self.database.submit(with_companion(operation), done)
         return await answer
 
     async def wait(self, run_id: str, number: int | None = None) -> RunEnd:
@@ -399,6 +413,8 @@ class EmbeddedEngine:
 
     def adopt(self, begun: Begun, new: NewRun) -> None:
         """A run has just been begun."""
+        self.tally.runs_begun += 1
+        self.changes.touched(begun.pk)
         if begun.replaced is not None:
             self._endings.replaced(begun.replaced)
         if self._state == "open":
@@ -473,7 +489,9 @@ class EmbeddedEngine:
         run = self._memory.residents.get(pk)
         if state is RunState.CANCELLED:
             self._endings.over(pk, over, RunEnd(run_id, state, None, None))
-        elif run is None:
+            return
+        self.changes.touched(pk)
+        if run is None:
             self._fell_due(pk)
         else:
             run.cancel_wanted = True

@@ -83,6 +83,8 @@ class Entry:
                 self.then(None, error)
         else:
             run.arrived.append((self.row, self.ready))
+            if self.going:
+                self.journal.changed(run.pk)
             if self.then is not None:
                 self.then(result, None)
         self.journal.wake(run)
@@ -134,12 +136,14 @@ class Journal:
         wake: Callable[[Resident], None],
         fail: Callable[[BaseException], None],
         begin: Callable[[Transaction, NewRun, Policy], Begun],
+        changed: Callable[[int], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._begin = begin
         self.wake = wake
         self.fail = fail
+        self.changed = changed
         self._handed = 0
         self._held: list[_Work] = []
         self._offer: asyncio.TimerHandle | None = None

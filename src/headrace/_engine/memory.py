@@ -53,6 +53,7 @@ class Memory:
         strict: bool,
         wake: Callable[[Resident], None],
         admit_soon: Callable[[], None],
+        changed: Callable[[int], None],
     ) -> None:
         self._registry = registry
         self._database = database
@@ -63,6 +64,7 @@ class Memory:
         self._strict = strict
         self._wake = wake
         self._admit_soon = admit_soon
+        self._changed = changed
         self._idle: OrderedDict[int, Resident] = OrderedDict()
         # Ended or set aside here, and not yet on disk: nobody may load what the file still says of them.
         self._leaving: set[int] = set()
@@ -101,7 +103,12 @@ class Memory:
     def _begin_queued(self, pk: int) -> None:
         # Its time begins now, not when it was put in line, and that has to be on disk before the flow can see it.
         parameters: dict[str, SqlValue] = {"pk": pk, "at": self._clock.now()}
-        self._journal.submit(lambda tx: tx.run(SQL.set_going, parameters), lambda _result, _error: self.call_in(pk))
+
+        def begun(_result: object, _error: object) -> None:
+            self._changed(pk)
+            self.call_in(pk)
+
+        self._journal.submit(lambda tx: tx.run(SQL.set_going, parameters), begun)
 
     def take_in_fresh(self, begun: Begun, new: NewRun) -> None:
         """A run was begun a moment ago: nothing of it has to be read back."""
@@ -144,6 +151,8 @@ class Memory:
 
         def done(_: object, error: BaseException | None) -> None:
             self._leaving.discard(pk)
+            if error is None:
+                self._changed(pk)
             if run is not None:
                 run.writing -= 1
                 if error is None and not run.gone and not run.is_busy and run.shown is shown:

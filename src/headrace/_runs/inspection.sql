@@ -15,3 +15,9 @@ FROM journal WHERE run = :run AND seq > :after ORDER BY seq LIMIT :count
 -- name: runs_of_job
 -- The runs that worked for a job, the newest first.
 SELECT id, number, flow, state FROM runs WHERE job_kind = :kind AND job_id = :id ORDER BY pk DESC LIMIT 100
+
+-- name: run_in_short
+-- One run without its values.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
+FROM runs WHERE pk = :pk

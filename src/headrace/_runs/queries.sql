@@ -65,6 +65,10 @@ SELECT state, count(*) FROM runs GROUP BY state ORDER BY state
 -- How many open runs are in each state.
 SELECT state, count(*) FROM runs WHERE finished_at IS NULL GROUP BY state ORDER BY state
 
+-- name: count_waiting_for_time
+-- How many runs have something that falls due by itself.
+SELECT count(*) FROM runs WHERE next_at IS NOT NULL
+
 -- name: set_state
 -- An open run is now in this state; it says since when, why, until when and where. One that was asked to stop stays so, and is found at a restart.
 -- What came for it while this was on its way, a message after the one seen last, an event or the end of a run, is due at once: who told of it is gone after a crash.

@@ -383,3 +383,10 @@ def runs_in_state(reader: Reader, state: RunState, *, page: int = 10_000) -> Ite
 def counts(reader: Reader, *, only_open: bool = False) -> Mapping[str, int]:
     rows = reader.all(SQL.count_open_by_state if only_open else SQL.count_by_state)
     return {row[0]: row[1] for row in rows}
+
+
+def waiting_for_time(reader: Reader) -> int:
+    """How many runs have something that falls due by itself."""
+    row = reader.one(SQL.count_waiting_for_time)
+    assert row is not None
+    return int(row[0])

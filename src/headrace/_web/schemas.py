@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from headrace._access.model import Scope
 from headrace._app.view import Json
 from headrace._jobs.lifecycle import Lifecycle
 
@@ -19,7 +20,12 @@ class StartRun(_Body):
 
     flow: str = Field(description="`pipeline.flow`, or `flow` where that is clear.")
     arguments: dict[str, Json] = Field(default={}, description="The flow's arguments by name.")
-    id: str | None = Field(default=None, description="An id of your own; by default the flow's template gives it.")
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=255,
+        description="An id of your own; by default the flow's template gives it.",
+    )
     policy: Literal["join", "reject", "replace"] = Field(default="join", description="What to do if the id is taken.")
 
 
@@ -122,6 +128,16 @@ class LifecycleView(BaseModel):
             ],
             notes=sorted(lifecycle.notes),
         )
+
+
+class MakeToken(_Body):
+    """Make a token."""
+
+    name: str = Field(
+        description="What it is called in lists and logs; free again when the token is revoked.",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+    )
+    scope: Scope = Field(default=Scope.READ, description="What it is good for.")
 
 
 class Accepted(BaseModel):

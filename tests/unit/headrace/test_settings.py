@@ -20,6 +20,8 @@ SAMPLES = {
     "HEADRACE_STORE__OLD_KEYS": ("one,two", SecretStr("one,two")),
     "HEADRACE_SERVER__HOST": ("localhost", "localhost"),
     "HEADRACE_SERVER__PORT": ("0", 0),
+    "HEADRACE_SERVER__HOSTS": ("Runs.example, [fd00::5],10.0.0.5", ("runs.example", "[fd00::5]", "10.0.0.5")),
+    "HEADRACE_SERVER__TOKENS": ("always", "always"),
     "HEADRACE_LIMITS__ACTIVE_RUNS": ("7", 7),
     "HEADRACE_LIMITS__IDLE_RUNS": ("0", 0),
     "HEADRACE_LIMITS__LOOP_STEPS": ("7", 7),
@@ -170,6 +172,18 @@ def test_a_secret_that_does_not_fit_is_not_repeated() -> None:
 
     assert _invalid(refused.value, taken, Settings, PREFIX).startswith("HEADRACE_STORE__KEY=(hidden): ")
     assert "swordfish" not in str(refused.value)
+
+
+@pytest.mark.parametrize("hosts", ["http://a.example", "a.example:80", "a b", "*", "a/b", "-a"])
+def test_a_host_name_is_a_name_alone(hosts: str) -> None:
+    """With a scheme or a port it would never be the name in a request, and everybody be refused."""
+    with pytest.raises(ConfigurationError, match=r"^HEADRACE_SERVER__HOSTS=.*is no host name"):
+        read_settings({"HEADRACE_SERVER__HOSTS": hosts})
+
+
+def test_no_host_names_are_none() -> None:
+    """An empty variable is how people unset one."""
+    assert read_settings({"HEADRACE_SERVER__HOSTS": ""}).settings.server.hosts == ()
 
 
 def test_every_setting_has_a_description() -> None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from headrace._app.event_questions import dead_letter_of, page_of_dead_letters
 from headrace._app.event_view import DeadLetterPage, PlainDeadLetter
-from headrace._web.routes.parts import App, Cursor, Limit
+from headrace._web.given import App, Cursor, Limit
 from headrace._web.schemas import RedriveAll, Redriven
 
 router = APIRouter()

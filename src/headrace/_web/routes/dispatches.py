@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from headrace._web.routes.parts import App
+from headrace._web.given import App
 from headrace._web.schemas import Dispatch
 
 router = APIRouter()

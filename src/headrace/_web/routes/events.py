@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from headrace._app.event_questions import event_named, history_page, page_of_events, topics_of
 from headrace._app.event_view import EventPage, EventView, HistoryPage, ReplayView, SubscriptionView, TopicView
 from headrace._events.model import Published, Subject
-from headrace._web.routes.parts import App, Cursor, Id, Limit
+from headrace._web.given import App, Cursor, Id, Limit
 from headrace._web.schemas import PublishEvent, ReplayEvents, Switched
 
 router = APIRouter()

@@ -10,7 +10,7 @@ from headrace._app.event_questions import job_detail, page_of_jobs
 from headrace._app.event_view import JobDetail, JobPage
 from headrace._events.model import Published
 from headrace._jobs.diagram import as_svg
-from headrace._web.routes.parts import App, Cursor, Id, Limit
+from headrace._web.given import App, Cursor, Id, Limit
 from headrace._web.schemas import LifecycleView
 
 router = APIRouter()

@@ -146,10 +146,11 @@ async def test_routes_of_a_pipeline_are_served(tmp_path: Path, shop_routes: str)
     """Each pipeline has the endpoints that its users know."""
     import httpx2
 
+    from headrace._web.admission import Admission
     from headrace._web.app import create_app
 
     async with Headrace([Pipeline("shop", routes=shop_routes)], store=tmp_path / "shop.db") as app:
-        transport = httpx2.ASGITransport(app=create_app(app, token=None))
+        transport = httpx2.ASGITransport(app=create_app(app, Admission()))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             answer = await client.get("/shop/ping")
 

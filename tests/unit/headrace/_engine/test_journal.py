@@ -45,7 +45,14 @@ def failures() -> list[BaseException]:
 
 @pytest.fixture
 async def journal(disk: FillingDisk, failures: list[BaseException]) -> Any:
-    journal = Journal(cast(Database, disk), VirtualClock(), wake=lambda run: None, fail=failures.append, begin=begin)
+    journal = Journal(
+        cast(Database, disk),
+        VirtualClock(),
+        wake=lambda run: None,
+        fail=failures.append,
+        begin=begin,
+        changed=lambda pk: None,
+    )
     yield journal
     journal.close()
 

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from headrace import Event, EventType, Lifecycle, Pipeline, Retry, on
+from headrace._web.admission import Admission
 from headrace._web.app import create_app
 from headrace.testing import Harness
 
@@ -44,7 +45,7 @@ async def harness() -> AsyncIterator[Harness]:
 
 @pytest.fixture
 async def client(harness: Harness) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(app=create_app(harness.app, token=None))
+    transport = httpx2.ASGITransport(app=create_app(harness.app, Admission()))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8420") as asking:
         yield asking
 
