@@ -6,13 +6,14 @@ from pathlib import Path
 
 from headrace._base.vault import Vault, read_key
 from headrace._events import store as events
+from headrace._idempotency import store as idempotency
 from headrace._jobs import store as jobs
 from headrace._runs import store as runs
 from headrace._store.places import Place
 from headrace.errors import ConfigurationError
 from headrace.settings import StoreSettings
 
-PLACES: tuple[Place, ...] = (*runs.PLACES, *events.PLACES, *jobs.PLACES)
+PLACES: tuple[Place, ...] = (*runs.PLACES, *events.PLACES, *jobs.PLACES, *idempotency.PLACES)
 """Where stored values stand, in all capabilities."""
 
 

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from headrace._base.clock import Instant, to_micros
 from headrace._idempotency.model import KEPT, Answer, Remembered
 from headrace._ports.database import Reader, SqlValue, Transaction
+from headrace._store.blobs import seal, unseal
+from headrace._store.places import Place
 from headrace._store.statements import load
 
 SQL = load("headrace._idempotency")
 
+PLACES = (Place("idempotency", key=("key",), values=("body",)),)
+"""Where answers stand that are given again."""
 _FORGOTTEN_AT_ONCE = 20
 
 
@@ -29,7 +33,7 @@ class Request:
 
     def keep(self, tx: Transaction, answer: Answer) -> None:
         """What will be answered, also to those who ask again; a few that are too old are forgotten."""
-        more: dict[str, SqlValue] = {"status": answer.status, "type": answer.type, "body": answer.body}
+        more: dict[str, SqlValue] = {"status": answer.status, "type": answer.type, "body": seal(tx, answer.body)}
         tx.run(SQL.keep_answer, self._parameters() | more)
         tx.run(SQL.forget_old, {"before": self.at - to_micros(KEPT), "count": _FORGOTTEN_AT_ONCE})
 
@@ -42,4 +46,6 @@ def remembered(reader: Reader, key: str, now: Instant) -> Remembered | None:
     if row is None:
         return None
     hash, status, type, body = row
-    return Remembered(hash=hash, answer=None if status is None else Answer(status=status, type=type, body=body))
+    return Remembered(
+        hash=hash, answer=None if status is None else Answer(status=status, type=type, body=unseal(reader, body) or b"")
+    )

@@ -102,20 +102,65 @@ _TOKEN: Example = {
     "name": "grafana", "id": "3f9a01c2", "scope": "read", "created_at": _AT, "last_used_at": None, "revoked_at": None,
 }  # fmt: skip
 
+_EVENT: Example = {
+    "id": "fulfil-17/1/4", "topic": "order.packed", "subject": "17", "job": "order", "sequence": 2, "position": 311, "source": "shop.fulfil",
+    "time": _AT, "recorded_at": _AT, "version": 1, "cause": "fulfil-17/1/4", "generation": 1, "applied": True, "reason": "", "data": {"parcels": 1},
+}  # fmt: skip
+_LATE = _EVENT | {
+    "id": "scanner-81", "sequence": 3, "position": 340, "source": "scanner", "cause": "", "applied": False, "reason": "the job is 'packed' already",
+}  # fmt: skip
+_HISTORY: Example = {"subject": "17", "job": "order", "event_count": 3, "events": [_LATE, _EVENT], "next": 2}
+_JOB: Example = {
+    "lifecycle": "order", "id": "17", "state": "packed", "terminal": False, "generation": 1, "created_at": _AT, "updated_at": _LATER,
+    "data": {"parcels": 1},
+}  # fmt: skip
+_LETTER: Example = {
+    "id": 5, "subscription": "shop.notify", "event": _EVENT, "attempts": 8, "error": _ERROR, "state": "dead", "first_at": _LATER, "at": _LATER,
+    "redriven_at": None,
+}  # fmt: skip
+_MOVE: Example = {"topic": "order.packed", "sources": ["placed"], "target": "packed", "reopens": False}
+_LIFECYCLE: Example = {
+    "name": "order", "states": ["placed", "packed", "sent"], "terminal": ["sent"], "moves": [_MOVE], "notes": ["order.seen"],
+}  # fmt: skip
+_SUBSCRIPTION: Example = {
+    "name": "shop.notify", "target": "handler notify", "topics": ["order.#"], "position": 311, "behind": 29, "parts": 1, "working": 2, "held": 1,
+    "dead": 1, "paused": False, "replay": False, "declared": True,
+}  # fmt: skip
+
 EXAMPLES: dict[str, object] = {
     "Accepted": {"id": "order-17", "number": 1, "state": "waiting"},
     "CancelRun": {"force": False},
+    "DeadLetterPage": {"letters": [_LETTER], "next": None},
+    "Dispatch": {"event_type": "data.fetched", "client_payload": {"subject": "games", "use_change_detection": True}},
     "ErrorText": _ERROR,
+    "EventPage": {"events": [_EVENT], "next": 310},
+    "EventView": _EVENT,
     "FailedAttempt": _ATTEMPT,
     "Health": {"ok": True, "reason": ""},
     "History": {"run": _RUN, "entries": [_ENTRY], "retrying": [], "next": None},
     "HistoryEntry": _ENTRY,
+    "HistoryPage": _HISTORY,
     "Incident": _INCIDENT,
+    "JobDetail": {"job": _JOB, "history": _HISTORY, "runs": [_CHILD]},
+    "JobPage": {"jobs": [_JOB], "next": None},
+    "JobView": _JOB,
+    "LifecycleView": _LIFECYCLE,
     "MadeToken": {"token": "hr_3f9a01c2_...", "about": _TOKEN},
     "MakeToken": {"name": "grafana", "scope": "read"},
+    "MoveView": _MOVE,
+    "PlainDeadLetter": _LETTER,
     "Problem": PROBLEMS[404].example,
     "ProblemBody": PROBLEMS[404].example["error"],
     "Progress": _PROGRESS,
+    "PublishEvent": {"topic": "order.paid", "subject": "17", "data": {"amount": "12.50"}, "id": "payment-99", "source": "bank", "time": None},
+    "Published": {
+        "id": "payment-99", "topic": "order.paid", "subject": "17", "position": 312, "sequence": 4, "job": "order", "generation": 1,
+        "applied": True, "reason": "", "duplicate": False,
+    },
+    "RedriveAll": {"subscription": "shop.notify"},
+    "Redriven": {"letters": 3},
+    "ReplayEvents": {"after": 300, "since": None, "until": None, "dry_run": True},
+    "ReplayView": {"subscription": "shop.notify", "name": "shop.notify~1", "events": 12},
     "RunDetail": {
         "run": _RUN, "input": {"order": 17}, "result": None, "error": None, "deadline_at": None, "continued_as": None, "parent": None,
         "children": [_CHILD], "messages": [_MESSAGE], "retrying": [_ATTEMPT], "progress": [_PROGRESS], "incidents": [_INCIDENT],
@@ -134,8 +179,11 @@ EXAMPLES: dict[str, object] = {
         "version": "0.1.0", "pid": 4711, "store": "/srv/shop/headrace.db", "ready": True, "failure": None,
         "flows": {"shop": ["fulfil", "pack"]}, "runs": {"completed": 16, "waiting": 1},
     },
+    "SubscriptionView": _SUBSCRIPTION,
+    "Switched": {"name": "shop.notify", "paused": True},
     "TokenList": {"tokens": [_TOKEN]},
     "TokenView": _TOKEN,
+    "TopicView": {"topic": "order.packed", "events": 16, "last_at": _AT},
     "UnreadMessage": _MESSAGE,
 }  # fmt: skip
 """By name of the schema."""

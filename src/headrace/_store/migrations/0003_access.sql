@@ -2,7 +2,7 @@
 
 CREATE TABLE tokens (
     pk           INTEGER PRIMARY KEY,
-    id           TEXT    NOT NULL UNIQUE,   -- the middle of the token, which is no secret
+    id           TEXT    NOT NULL UNIQUE,   -- the middle of the token, which anybody may see
     name         TEXT    NOT NULL,
     hash         BLOB    NOT NULL,          -- SHA-256 of the whole token, which is kept nowhere
     scope        TEXT    NOT NULL,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query
 from headrace._app.event_questions import dead_letter_of, page_of_dead_letters
 from headrace._app.event_view import DeadLetterPage, PlainDeadLetter
 from headrace._web.given import App, Cursor, Limit
+from headrace._web.openapi import problems
 from headrace._web.schemas import RedriveAll, Redriven
 
 router = APIRouter()
@@ -38,20 +39,20 @@ async def redrive_all(app: App, body: RedriveAll) -> Redriven:
     return Redriven(letters=await app.redrive_all(body.subscription))
 
 
-@router.get("/{letter}")
+@router.get("/{letter}", responses=problems(404))
 async def show_dead_letter(app: App, letter: Letter) -> PlainDeadLetter:
     """An event that could not be handled, with the cause."""
     return app.database.read(lambda reader: dead_letter_of(reader, letter))
 
 
-@router.post("/{letter}/redrive")
+@router.post("/{letter}/redrive", responses=problems(404))
 async def redrive_dead_letter(app: App, letter: Letter) -> PlainDeadLetter:
     """Try it again."""
     await app.redrive(letter)
     return app.database.read(lambda reader: dead_letter_of(reader, letter))
 
 
-@router.post("/{letter}/dismiss")
+@router.post("/{letter}/dismiss", responses=problems(404))
 async def dismiss_dead_letter(app: App, letter: Letter) -> PlainDeadLetter:
     """Keep it as it is, and count it no more."""
     await app.dismiss(letter)

@@ -10,6 +10,7 @@ from headrace._app.event_questions import event_named, history_page, page_of_eve
 from headrace._app.event_view import EventPage, EventView, HistoryPage, ReplayView, SubscriptionView, TopicView
 from headrace._events.model import Published, Subject
 from headrace._web.given import App, Cursor, Id, Limit
+from headrace._web.openapi import problems
 from headrace._web.schemas import PublishEvent, ReplayEvents, Switched
 
 router = APIRouter()
@@ -53,27 +54,27 @@ async def list_subscriptions(app: App) -> list[SubscriptionView]:
     return await app.subscriptions()
 
 
-@router.post("/subscriptions/{id}/pause")
+@router.post("/subscriptions/{id}/pause", responses=problems(404))
 async def pause_subscription(app: App, id: Id) -> Switched:
     """Let a subscription end what it does now, and begin nothing new."""
     await app.pause_subscription(id)
     return Switched(name=id, paused=True)
 
 
-@router.post("/subscriptions/{id}/resume")
+@router.post("/subscriptions/{id}/resume", responses=problems(404))
 async def resume_subscription(app: App, id: Id) -> Switched:
     """Let a paused subscription go on where it stopped."""
     await app.resume_subscription(id)
     return Switched(name=id, paused=False)
 
 
-@router.post("/subscriptions/{id}/replay")
+@router.post("/subscriptions/{id}/replay", responses=problems(404))
 async def replay_events(app: App, id: Id, body: ReplayEvents) -> ReplayView:
     """Give a subscription the events of a range once more, beside its ordinary work."""
     return await app.replay(id, after=body.after, since=body.since, until=body.until, dry_run=body.dry_run)
 
 
-@router.get("/{id}")
+@router.get("/{id}", responses=problems(404))
 async def show_event(app: App, id: Id) -> EventView:
     """One event, by its id or its position."""
     return app.database.read(lambda reader: event_named(reader, id))

@@ -11,6 +11,7 @@ from headrace._app.event_view import JobDetail, JobPage
 from headrace._events.model import Published
 from headrace._jobs.diagram import as_svg
 from headrace._web.given import App, Cursor, Id, Limit
+from headrace._web.openapi import plain_text, problems
 from headrace._web.schemas import LifecycleView
 
 router = APIRouter()
@@ -40,7 +41,7 @@ async def list_lifecycles(app: App) -> list[LifecycleView]:
 @router.get(
     "/lifecycles/{lifecycle}/diagram.svg",
     response_class=Response,
-    responses={200: {"content": {"image/svg+xml": {}}, "description": "The drawing."}},
+    responses={200: plain_text("The drawing.", kind="image/svg+xml", example="<svg …></svg>")} | problems(404),
 )
 async def lifecycle_diagram(app: App, lifecycle: str, state: str | None = None) -> Response:
     """A lifecycle as a drawing; `state` is marked."""
@@ -48,19 +49,19 @@ async def lifecycle_diagram(app: App, lifecycle: str, state: str | None = None) 
     return Response(svg, media_type="image/svg+xml")
 
 
-@router.get("/{lifecycle}/{id}")
+@router.get("/{lifecycle}/{id}", responses=problems(404))
 async def show_job(app: App, lifecycle: str, id: Id, limit: Limit = 100) -> JobDetail:
     """A job, its newest events, and the runs that worked for it."""
     return app.database.read(lambda reader: job_detail(reader, lifecycle, id, count=limit))
 
 
-@router.post("/{lifecycle}/{id}/retry")
+@router.post("/{lifecycle}/{id}/retry", responses=problems(404))
 async def retry_job(app: App, lifecycle: str, id: Id) -> Published:
     """Begin a job that has ended once more, in a new generation."""
     return await app.retry_job(lifecycle, id)
 
 
-@router.post("/{lifecycle}/{id}/cancel")
+@router.post("/{lifecycle}/{id}/cancel", responses=problems(404))
 async def cancel_job(app: App, lifecycle: str, id: Id) -> JobDetail:
     """Cancel a job and the run that works for it; the run may clean up first."""
     await app.cancel_job(lifecycle, id)

@@ -21,7 +21,13 @@ COLUMNS = Statement(
     "columns",
     "SELECT t.name, c.name, upper(c.type) FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'",
 )
-KEYS_OF_TABLES = {("payloads", "hash"), ("payloads", "value")}
+KEYS_OF_TABLES = {
+    ("payloads", "hash"),
+    ("payloads", "value"),
+    ("tokens", "hash"),
+    ("sessions", "hash"),
+    ("idempotency", "hash"),
+}
 
 
 def store(key: str | None = None, key_file: Path | None = None, old_keys: str | None = None) -> StoreSettings:
