@@ -41,7 +41,7 @@ async def list_lifecycles(app: App) -> list[LifecycleView]:
 @router.get(
     "/lifecycles/{lifecycle}/diagram.svg",
     response_class=Response,
-    responses={200: plain_text("The drawing.", kind="image/svg+xml", example="<svg …></svg>")} | problems(404),
+    responses={**problems(404), 200: plain_text("The drawing.", kind="image/svg+xml", example="<svg …></svg>")},
 )
 async def lifecycle_diagram(app: App, lifecycle: str, state: str | None = None) -> Response:
     """A lifecycle as a drawing; `state` is marked."""
