@@ -108,13 +108,13 @@ def history_of(
         failures[attempt.command].append(FailedAttempt.of(attempt))
     return History(
         run=RunView.of(record),
-        entries=tuple(_entry(reader, row, failures) for row in page),
+        entries=tuple(entry_of(reader, row, failures) for row in page),
         retrying=_retrying(reader, record.pk),
         next=page[-1].seq if len(rows) > count else None,
     )
 
 
-def _entry(reader: Reader, row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
+def entry_of(reader: Reader, row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
     whole = row._replace(arguments=fetch(reader, row.arguments), value=fetch(reader, row.value))
     return HistoryEntry.of(whole, () if row.outcome == "mark" else tuple(failures.get(row.command, ())))
 

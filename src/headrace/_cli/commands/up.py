@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headrace._base.wording import count
 from headrace._cli import logbook, target
 from headrace._cli.commands.preflight import in_json
 from headrace._cli.problem import Problem
-from headrace._cli.screen import Screen, coloured, common, count
+from headrace._cli.screen import Screen, coloured, common
 from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:
