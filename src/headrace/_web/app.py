@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from importlib import metadata
 
@@ -9,10 +10,11 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from headrace._app.app import Headrace
-from headrace._web import errors
+from headrace._web import errors, pages
 from headrace._web.gate import Gate
 from headrace._web.routes import runs
 from headrace._web.schemas import Health, Problem, Status
+from headrace.settings import LoadedSettings
 
 
 def version() -> str:
@@ -22,7 +24,7 @@ def version() -> str:
         return "(unreleased)"
 
 
-def create_app(app: Headrace, *, token: str | None) -> FastAPI:
+def create_app(app: Headrace, *, token: str | None, settings: LoadedSettings | None = None) -> FastAPI:
     """The ASGI application over a running ``Headrace``; without a token everybody who reaches it may do everything."""
     # The documentation pages of FastAPI load scripts from the network.
     api = FastAPI(
@@ -34,6 +36,7 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
         responses={"default": {"model": Problem, "description": "Refused, with the reason."}},
     )
     api.state.headrace = app
+    api.state.stopping = asyncio.Event()
     api.add_middleware(Gate, token=token)
     errors.install(api)
     api.include_router(runs.router, prefix="/api/runs", tags=["runs"])
@@ -63,4 +66,5 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
             runs=dict(app.counts()),
         )
 
+    pages.install(api, app, settings=settings)
     return api

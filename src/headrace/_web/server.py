@@ -17,6 +17,7 @@ import uvicorn
 from headrace._app.app import Headrace
 from headrace._web.app import create_app
 from headrace.errors import ConfigurationError
+from headrace.settings import LoadedSettings
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SECONDS_FOR_OPEN_REQUESTS = 2
@@ -40,13 +41,16 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[tuple[str, Path]]:
+async def serve(
+    app: Headrace, listening: socket.socket, *, settings: LoadedSettings | None = None
+) -> AsyncIterator[tuple[str, Path]]:
     """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
     with _token(app.path) as (token, file):
+        api = create_app(app, token=token, settings=settings)
         server = _Server(
             uvicorn.Config(
-                create_app(app, token=token),
+                api,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -61,6 +65,7 @@ async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[tuple[
             yield address, file
         finally:
             app.announce(address=None)
+            api.state.stopping.set()  # streams end by themselves, or else uvicorn waits for them
             server.should_exit = True
             await serving
 

@@ -21,7 +21,7 @@ from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace
-    from headrace.settings import Settings
+    from headrace.settings import LoadedSettings
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,24 +40,25 @@ def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | 
     Ctrl+C or SIGTERM lets steps under way end first (HEADRACE_LIMITS__DRAIN); a second one leaves at once.
     Either way nothing is lost: all runs go on at the next start.
     """
-    settings = load_settings(store__path=store, server__host=host, server__port=port).settings
+    loaded = load_settings(store__path=store, server__host=host, server__port=port)
+    settings = loaded.settings
     logbook.configure(level=settings.log.level, form=settings.log.format)
     pipelines = target.load(targets)
     check_writable(settings.store.path.absolute())
     from headrace._app.wiring import build
 
-    asyncio.run(_run(screen, build(pipelines, settings), settings))
+    asyncio.run(_run(screen, build(pipelines, settings), loaded))
 
 
-async def _run(screen: Screen, app: Headrace, settings: Settings) -> None:
+async def _run(screen: Screen, app: Headrace, loaded: LoadedSettings) -> None:
     from headrace._web.server import bind, serve
 
     stop = asyncio.Event()
     leftovers: list[Path] = []
     _on_signals(stop, screen, app, leftovers)
-    with bind(settings.server.host, settings.server.port) as listening:
+    with bind(loaded.settings.server.host, loaded.settings.server.port) as listening:
         async with app:
-            async with serve(app, listening) as (address, token_file):
+            async with serve(app, listening, settings=loaded) as (address, token_file):
                 leftovers.append(token_file)
                 _announce(screen, app, address)
                 await _first(stop.wait(), app.engine.failed)
@@ -107,7 +108,7 @@ def _announce(screen: Screen, app: Headrace, address: str) -> None:
             on_one_line=True,
         )  # fmt: skip
         return
-    pairs = [("Headrace", f"{address} (process {os.getpid()})"), ("Store", str(app.path))]
+    pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Store", str(app.path))]
     pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
