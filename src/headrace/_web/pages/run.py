@@ -14,7 +14,7 @@ from headrace._app.timeline import command_of, timeline_of
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, Kind, RunState
 from headrace._web.pages.frame import Frame, InFrame, Number, RunId, page_router
-from headrace._web.pages.source import source_line
+from headrace._web.pages.source import own_frames, source_line
 from headrace._web.pages.waterfall import draw
 
 router = page_router()
@@ -47,7 +47,7 @@ async def run(
             "opened": None if row is None else command_of(reader, view.id, view.number, row),
             "numbers": numbers,
             "is_newest": numbers[0].number == view.number,
-            "stack": stack if view.is_open else (),
+            "stack": [own_frames(line) for line in stack] if view.is_open else (),
             "source": source_line(view.location),
             "aside_run": aside_of(view) if view.state in SET_ASIDE else None,
             "can_retry": numbers[0].number == view.number and view.state in _CAN_BE_RETRIED,

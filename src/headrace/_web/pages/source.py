@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import linecache
 import sys
+from pathlib import Path
+
+_PACKAGE = f"{Path(__file__).parents[2]}/"
 
 
 def source_line(location: str) -> str:
@@ -14,3 +17,10 @@ def source_line(location: str) -> str:
     ):
         return ""
     return linecache.getline(path, int(line)).strip()
+
+
+def own_frames(line: str) -> str:
+    """A line of a stack without the frames of Headrace itself, which tell the author of a flow nothing."""
+    task, _, frames = line.partition(": ")
+    own = [frame for frame in frames.split(" > ") if not frame.startswith(_PACKAGE)]
+    return f"{task}: {' > '.join(own)}" if own else line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from ast import literal_eval
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -20,6 +21,8 @@ _SHORT = 80
 _TOKEN = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>-?\d[\d.eE+-]*)|(?P<word>true|false|null)'
 )
+# As the engine writes it: the id as Python would.
+_RUN = re.compile(r"""run ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 _CALM = timedelta(hours=18)
 
 
@@ -37,7 +40,9 @@ def environment() -> Environment:
         "duration": duration,
         "json": pretty_json,
         "line": short_json,
+        "linked": linked_runs,
         "place": short_place,
+        "prose": prose,
         "seconds": lambda seconds: duration(timedelta(seconds=seconds)),
         "size": size,
         "iso": lambda moment: moment.astimezone(UTC).isoformat().replace("+00:00", "Z"),
@@ -65,13 +70,35 @@ def clock_text(moment: datetime, now: datetime) -> str:
 
 
 def short_place(location: str) -> str:
-    """The last two parts of a path say enough."""
-    return "/".join(location.split("/")[-2:])
+    """The file and the line; the flow, which stands beside it, tells the pipeline."""
+    return location.rpartition("/")[2]
+
+
+def linked_runs(reason: str) -> Markup:
+    """The reason of a run, with links to the runs that it waits for."""
+    parts: list[Markup] = []
+    end = 0
+    for found in _RUN.finditer(reason):
+        run_id = literal_eval(found[1])
+        parts += [
+            escape(reason[end : found.start()]),
+            Markup('run <a href="{}">{}</a>').format(run_link(run_id), run_id),
+        ]
+        end = found.end()
+    return Markup("").join([*parts, escape(reason[end:])])
 
 
 def short_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+
+
+def prose(text: str) -> Markup:
+    """A sentence in which `words` of the code are marked as in Markdown."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
 
 
 def pretty_json(value: object) -> Markup:

@@ -1,7 +1,7 @@
 """Where each thing that a run did lies on the axis of time, in percent of the width.
 
-Time is drawn as it passes, as long as that can be read. Where long waits would squeeze all work into nothing, they are cut to at most
-half of the width together, and the cuts are marked.
+Time is drawn as it passes, as long as that can be read. Where long waits would squeeze all work into nothing, they are drawn shorter, and
+the cuts are marked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ _LONG = timedelta(seconds=30)
 """Shorter waits are never cut."""
 _TOO_MUCH = 3
 """Waits are cut if together they are this many times as long as all the rest."""
+_SHARE = 1.5
+"""Cut waits take so much room together, measured by the rest."""
 _LEAST = 0.35
 """Whatever happened can be seen."""
 _MOST_TICKS = 6
@@ -153,12 +155,12 @@ def _gaps(began: datetime, ended: datetime, work: Sequence[Interval]) -> list[In
 
 
 def _limit(gaps: Sequence[timedelta], whole: timedelta) -> timedelta | None:
-    """How long a wait may be drawn at most, so that all waits together take half of the width; None: nothing is cut."""
+    """How long a wait may be drawn at most, so that all waits together take their share; None: nothing is cut."""
     waits = sum(gaps, timedelta(0))
     rest = whole - waits
     if not rest or waits <= _TOO_MUCH * rest:
         return None
-    left = rest
+    left = rest * _SHARE
     for at, gap in enumerate(sorted(gaps)):
         share = left / (len(gaps) - at)
         if gap > share:
