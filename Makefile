@@ -11,6 +11,7 @@ demo: setup ## See a pipeline run, die and go on
 	@scripts/demo
 
 test: setup ## Run the tests; pass more with ARGS="-k name"
+	@scripts/browser
 	@scripts/test $(ARGS)
 
 check: setup ## Lint, types, import contracts, spelling, secrets, documents

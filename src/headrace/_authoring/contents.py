@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dis
 import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from headrace._authoring.flow import Flow
 from headrace._authoring.step import Step
+
+_NAMES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 
 
 class Contents(NamedTuple):
@@ -41,13 +45,16 @@ def _named_in(function: Any, seen: set[types.CodeType]) -> Iterator[Any]:
 
 
 def _values(code: types.CodeType, names: dict[str, Any], seen: set[types.CodeType]) -> Iterator[Any]:
+    """What the names in some code stand for, in its order; comprehensions are code inside code."""
     seen.add(code)
-    for name in (*code.co_names, *code.co_freevars):
-        value = names.get(name)
-        if isinstance(value, types.ModuleType):
-            yield from (vars(value).get(inner) for inner in code.co_names)
-        else:
-            yield value
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _values(inner, names, seen)
+    held: Any = None
+    for instruction in dis.get_instructions(code):
+        value = instruction.argval
+        if isinstance(value, types.CodeType):
+            yield from _values(value, names, seen)
+        elif instruction.opname in _NAMES:
+            held = names.get(value)
+            yield held
+        elif instruction.opname in _ATTRIBUTES and isinstance(held, types.ModuleType):
+            held = vars(held).get(value)
+            yield held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import Header
@@ -24,7 +24,7 @@ async def changes(frame: InFrame, since: str = "", last_event_id: Annotated[str 
     return StreamingResponse(_changes(frame, last_event_id or since), media_type="text/event-stream")
 
 
-async def _changes(frame: Frame, seen: str) -> AsyncIterator[bytes]:
+async def _changes(frame: Frame, seen: str) -> AsyncGenerator[bytes]:
     stopping: asyncio.Event = frame.request.app.state.stopping
     yield format_sse_event(comment="connected")
     looks = 0
