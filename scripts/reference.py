@@ -161,7 +161,8 @@ def http_page() -> str:
     page = ["# HTTP API of the owner", MADE.format(source="`headrace._web`")]
     page += [
         "`headrace up` answers at the address that it prints; the lock file beside the store names it too.",
-        "Every request but those for health needs `Authorization: Bearer TOKEN`; the token is in the file that the lock file names.",
+        "Every request under `/api/` needs `Authorization: Bearer TOKEN`; the token is in the file that the lock file names.",
+        "All other paths are pages of the [dashboard](../how-to/use-the-dashboard.md), which asks nobody on this machine for a token.",
         "Run ids in paths are percent-encoded, slashes included.",
         "Instants are ISO 8601 in UTC.\n",
     ]

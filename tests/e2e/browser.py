@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
 
 _NAMES = ("chromium", "chromium-headless-shell", "google-chrome")
 # The background networking of a browser would ask hosts that tests must not know.
@@ -61,6 +61,14 @@ class Viewer:
     address: str
     problems: list[str] = field(default_factory=list)
 
+    def heard(self, said: ConsoleMessage) -> None:
+        if said.type in ("error", "warning"):
+            self.problems.append(f"console: {said.text}")
+
+    def asked(self, request: Request) -> None:
+        if not request.url.startswith(self.address):
+            self.problems.append(f"elsewhere: {request.url}")
+
     async def go(self, path: str) -> None:
         await self.page.goto(self.address + path, wait_until="load")
 
@@ -74,12 +82,9 @@ async def viewer(browser: Browser, address: str, look: str = "light", **more: An
     page = await context.new_page()
     page.set_default_timeout(10_000)
     here = Viewer(context, page, address)
-    page.on("console", lambda said: said.type in ("error", "warning") and here.problems.append(f"console: {said.text}"))
+    page.on("console", here.heard)
     page.on("pageerror", lambda error: here.problems.append(f"script: {error}"))
-    page.on(
-        "request",
-        lambda asked: here.problems.append(f"elsewhere: {asked.url}") if not asked.url.startswith(address) else None,
-    )
+    page.on("request", here.asked)
     try:
         yield here
     finally:

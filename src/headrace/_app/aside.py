@@ -15,7 +15,7 @@ from headrace._app.view import RunView
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 
-SHOWN = 100
+SHOWN = 50
 
 
 @dataclass(frozen=True, kw_only=True)

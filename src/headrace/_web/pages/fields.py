@@ -73,7 +73,7 @@ def _field(name: str, schema: Schema, known: Mapping[str, Schema], *, is_require
     chosen, is_nullable = _without_null(_resolved(schema, known))
     chosen = _resolved(chosen, known)
     kind, options = _kind(chosen, is_nullable=is_nullable)
-    default = json.dumps(schema["default"], ensure_ascii=False) if "default" in schema else ""
+    default = _default(schema, kind)
     field = Field(
         name=name,
         kind=kind,
@@ -90,6 +90,13 @@ def _field(name: str, schema: Schema, known: Mapping[str, Schema], *, is_require
     if kind == "json" and is_required:
         return replace(field, value=json.dumps(_skeleton(chosen, known), indent=2, ensure_ascii=False))
     return field
+
+
+def _default(schema: Schema, kind: Kind) -> str:
+    default = schema.get("default")
+    if kind in ("text", "date") and isinstance(default, str):
+        return default
+    return json.dumps(default, ensure_ascii=False) if "default" in schema else ""
 
 
 def _resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
@@ -132,7 +139,12 @@ def _type(schema: Schema, known: Mapping[str, Schema]) -> str:
     name = _NAMES.get(str(schema.get("type")), "any JSON")
     if name == "list" and "items" in schema:
         return f"list, each {_type(_resolved(schema['items'], known), known)}"
-    return str(schema.get("title", name)) if name == "object" else name
+    return _object(schema) if name == "object" else name
+
+
+def _object(schema: Schema) -> str:
+    title, parts = str(schema.get("title", "object")), ", ".join(schema.get("properties", ()))
+    return f"{title} with {parts}" if parts else title
 
 
 def _skeleton(schema: Schema, known: Mapping[str, Schema], depth: int = 0) -> object:

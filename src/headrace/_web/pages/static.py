@@ -18,6 +18,8 @@ _KINDS = {
     "svg": "image/svg+xml",
     "woff2": "font/woff2",
 }
+# htmx looks through a page as soon as it can, and must know its extension by then; two files may come with a pause between them.
+_JOINED = {"htmx.js": ("htmx.min.js", "hx-sse.min.js")}
 
 
 @router.get("/static/{digest}/{name}")
@@ -32,7 +34,8 @@ async def static_file(digest: str, name: str) -> Response:
 @cache
 def _files() -> dict[str, bytes]:
     folder = resources.files("headrace._web").joinpath("static")
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in _KINDS}
+    found = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in _KINDS}
+    return found | {name: b";\n".join(found[part] for part in parts) for name, parts in _JOINED.items()}
 
 
 @cache

@@ -31,7 +31,7 @@
     }
     for (const element of document.querySelectorAll("[data-zone]")) write(element, `Times are in ${zone}`);
   }
-  function passTime() {
+  function moveTimes() {
     const now = Date.now() + ahead;
     for (const element of document.querySelectorAll("time[data-ago]")) {
       const age = now - new Date(element.dateTime);
@@ -46,13 +46,23 @@
   // Asking again. The page stays as it is while somebody types in it or has a dialog open.
   let wanted = false;
   const live = () => document.getElementById("live");
+  const here = () => location.pathname + location.search;
   function isBusy() {
     return document.querySelector("[popover]:popover-open") || live().querySelector(":is(input, textarea, select):focus");
   }
   function refresh() {
     if (isBusy()) wanted = true;
-    else { wanted = false; htmx.trigger(live(), "refresh"); }
+    else {
+      wanted = false;
+      htmx.ajax("GET", here(), {target: "#live", select: "#live", swap: "outerMorph", refreshes: true});
+    }
   }
+  document.addEventListener("htmx:before:swap", (event) => {
+    const {refreshes, request} = event.detail.ctx;
+    if (!refreshes || (request.action === here() && !isBusy())) return;
+    event.preventDefault(); // somebody has gone on since the page asked for itself
+    refresh();
+  });
   for (const name of ["changed", "tick"]) document.addEventListener(name, (event) => event.target.id === "wire" && refresh());
   for (const name of ["toggle", "focusout"]) {
     document.addEventListener(name, () => setTimeout(() => wanted && !isBusy() && refresh(), 100), true);
@@ -64,8 +74,13 @@
     }
   }
   document.addEventListener("htmx:sse:error", () => wire(false));
+  document.addEventListener("htmx:error", (event) => {
+    if (event.target.id !== "wire") return;
+    wire(false); // the first connection failed; later ones are renewed by the extension itself
+    setTimeout(() => htmx.trigger("#wire", "connect"), 5000);
+  });
   document.addEventListener("htmx:sse:after:connection", () => wire(true));
-  document.addEventListener("htmx:after:swap", () => { showClocks(); passTime(); });
+  document.addEventListener("htmx:after:swap", () => { showClocks(); moveTimes(); });
   document.addEventListener("htmx:config:request", (event) => {
     const body = event.detail.ctx.request.body; // addresses stay short: what was not filled in is not sent
     if (body instanceof FormData) for (const [name, value] of [...body]) if (value === "") body.delete(name);
@@ -96,5 +111,5 @@
   const said = document.querySelector("meta[name=now]");
   if (said) ahead = new Date(said.content) - Date.now();
   showClocks();
-  setInterval(passTime, 1000);
+  setInterval(moveTimes, 1000);
 })();
