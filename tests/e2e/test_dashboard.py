@@ -123,6 +123,27 @@ async def test_a_new_run_appears_by_itself(stage: Stage, desk: Viewer) -> None:
     assert await desk.page.evaluate("window.opened") is True
 
 
+async def test_times_do_not_flicker_when_a_page_asks_again(stage: Stage, desk: Viewer) -> None:
+    """What is the same must stay the same: UTC for a moment would be another time."""
+    await desk.go("/runs/order-39")
+    await desk.page.evaluate(WATCH)
+
+    await stage.harness.start(stage.harness.app.registry.flows["shop.take_stock"], "W")
+    await desk.page.wait_for_timeout(1500)
+
+    assert await desk.page.evaluate("window.refreshed") >= 1
+    assert await desk.page.evaluate("window.changed") == []
+
+
+WATCH = """() => {
+  window.changed = [];
+  window.refreshed = 0;
+  document.addEventListener("htmx:after:swap", () => window.refreshed++);
+  new MutationObserver(list => { for (const one of list) window.changed.push(one.target.parentNode?.outerHTML ?? one.target.nodeName); })
+    .observe(document.querySelector(".facts"), {subtree: true, childList: true, characterData: true});
+}"""
+
+
 async def test_what_somebody_types_is_left_alone(stage: Stage, desk: Viewer) -> None:
     """A refresh that empties a form is worse than none."""
     await desk.go("/runs/refund-21")

@@ -23,21 +23,21 @@
   function write(element, text) {
     if (element.textContent !== text) element.textContent = text;
   }
-  function showClocks() {
-    for (const element of document.querySelectorAll("time[data-clock]")) {
+  function showClocks(part) {
+    for (const element of part.querySelectorAll("time[data-clock]")) {
       const moment = new Date(element.dateTime);
       const format = Math.abs(Date.now() + ahead - moment) < CALM ? near : far;
       write(element, format.format(moment).replace(",", ""));
     }
-    for (const element of document.querySelectorAll("[data-zone]")) write(element, `Times are in ${zone}`);
+    for (const element of part.querySelectorAll("[data-zone]")) write(element, `Times are in ${zone}`);
   }
-  function moveTimes() {
+  function moveTimes(part) {
     const now = Date.now() + ahead;
-    for (const element of document.querySelectorAll("time[data-ago]")) {
+    for (const element of part.querySelectorAll("time[data-ago]")) {
       const age = now - new Date(element.dateTime);
       if (age >= 2000) write(element, duration(age));
     }
-    for (const element of document.querySelectorAll("time[data-due]")) {
+    for (const element of part.querySelectorAll("time[data-due]")) {
       const left = new Date(element.dateTime) - now;
       write(element, left > 0 ? `in ${duration(left)}` : "now");
     }
@@ -58,10 +58,13 @@
     }
   }
   document.addEventListener("htmx:before:swap", (event) => {
-    const {refreshes, request} = event.detail.ctx;
-    if (!refreshes || (request.action === here() && !isBusy())) return;
-    event.preventDefault(); // somebody has gone on since the page asked for itself
-    refresh();
+    const {ctx: {refreshes, request}, tasks} = event.detail;
+    if (refreshes && (request.action !== here() || isBusy())) {
+      event.preventDefault(); // somebody has gone on since the page asked for itself
+      refresh();
+      return;
+    }
+    for (const {fragment} of tasks) { showClocks(fragment); moveTimes(fragment); } // before it is seen, so that no time flickers
   });
   for (const name of ["changed", "tick"]) document.addEventListener(name, (event) => event.target.id === "wire" && refresh());
   for (const name of ["toggle", "focusout"]) {
@@ -80,7 +83,6 @@
     setTimeout(() => htmx.trigger("#wire", "connect"), 5000);
   });
   document.addEventListener("htmx:sse:after:connection", () => wire(true));
-  document.addEventListener("htmx:after:swap", () => { showClocks(); moveTimes(); });
   document.addEventListener("htmx:config:request", (event) => {
     const body = event.detail.ctx.request.body; // addresses stay short: what was not filled in is not sent
     if (body instanceof FormData) for (const [name, value] of [...body]) if (value === "") body.delete(name);
@@ -110,6 +112,6 @@
 
   const said = document.querySelector("meta[name=now]");
   if (said) ahead = new Date(said.content) - Date.now();
-  showClocks();
-  setInterval(moveTimes, 1000);
+  showClocks(document);
+  setInterval(() => moveTimes(document), 1000);
 })();

@@ -245,7 +245,9 @@ async def test_without_the_token_nothing_is_told(app: Headrace) -> None:
     """Other users of the machine reach the port, too."""
     for token in (None, "wrong"):
         async with client_of(app, token=token) as stranger:
-            answers = [await stranger.get(path) for path in ("/api/runs", "/api/status", "/api/openapi.json", "/nope")]
+            answers = [
+                await stranger.get(path) for path in ("/api/runs", "/api/status", "/api/openapi.json", "/api/nope")
+            ]
 
         assert [answer.status_code for answer in answers] == [401] * 4
         assert answers[0].json()["error"]["code"] == "no_token"
