@@ -35,7 +35,7 @@ def test_the_address_that_up_prints_shows_the_dashboard(place: Place) -> None:
 
     assert [page[0] for page in pages] == [200] * 5
     assert "mail-ada" in pages[1][1]
-    assert 'class="changed"' in pages[3][1]  # --store and --port are no defaults, and the page says so
+    assert 'class="row changed"' in pages[3][1]  # --store and --port are no defaults, and the page says so
     assert ">option<" in pages[3][1]
     assert status == 401
 

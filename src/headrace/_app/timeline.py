@@ -15,7 +15,7 @@ from headrace._base.clock import Instant, to_datetime
 from headrace._base.recorded_error import describe
 from headrace._engine.resident import UnderWay
 from headrace._ports.database import Reader
-from headrace._runs.model import OUTSIDE, Attempt, JournalRow, Kind, Outcome, RunRecord
+from headrace._runs.model import OUTSIDE, SET_ASIDE, Attempt, JournalRow, Kind, Outcome, RunRecord
 from headrace._store.statements import load
 
 _INSPECTION = load("headrace._runs", "inspection.sql")
@@ -237,7 +237,9 @@ def _unanswered(
         return [_going_on(item, marks.get(item.command), failed[item.command]) for item in known]
     rows = [_begun(mark) for mark in marks.values() if mark.command != OUTSIDE]
     rows += [_retried(attempts) for attempts in failed.values()]
-    return rows or [_asleep(record)] if record.reason else rows
+    if rows or not record.reason or record.state in SET_ASIDE:
+        return rows
+    return [_asleep(record)]
 
 
 def _going_on(item: UnderWay, mark: _Line | None, failed: Sequence[Attempt]) -> TimelineRow:

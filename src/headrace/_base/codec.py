@@ -409,8 +409,10 @@ class CallShape:
 
     @property
     def signature(self) -> str:
-        """The parameters as they stand in the code."""
-        return str(self._signature)
+        """The parameters and the result as they stand in the code."""
+        plain = self._signature
+        parameters = [one.replace(annotation=_as_written(one.annotation)) for one in plain.parameters.values()]
+        return str(plain.replace(parameters=parameters, return_annotation=_as_written(plain.return_annotation)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -464,6 +466,20 @@ class CallShape:
     def _place(self) -> str:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         return self.where if code is None else f"{self.where} ({code.co_filename}:{code.co_firstlineno})"
+
+
+class _Written:
+    """An annotation that is text shows without the quotes that Python would put around it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _as_written(annotation: Any) -> Any:
+    return _Written(annotation) if isinstance(annotation, str) else annotation
 
 
 def _annotation(parameter: inspect.Parameter, annotation: Any) -> Any:

@@ -21,7 +21,10 @@ async def blocked(frame: InFrame, check: str = "") -> Response:
     """With ``check`` all open runs are replayed against the code that is loaded, as far as the time reaches."""
 
     def ask(reader: Reader) -> Mapping[str, object]:
+        runs = set_aside(reader)
         fit = preflight(reader, frame.app.registry, seconds=_SECONDS_FOR_ALL) if check else None
-        return {"runs": set_aside(reader), "fit": fit}
+        known = {item.run.id for item in runs}
+        coming = [item for item in fit.problems if item.run_id not in known] if fit else []
+        return {"runs": runs, "fit": fit, "coming": coming}
 
     return await frame.show("blocked.html", ask, live=not check)
