@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from fastapi import Query
 from starlette.responses import Response
 
 from headrace._app.aside import aside_of
-from headrace._app.inspection import detail_of, numbers_of
+from headrace._app.inspection import detail_of, numbers_of, record_named
 from headrace._app.timeline import command_of, timeline_of
+from headrace._engine.resident import UnderWay
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, Kind, RunState
-from headrace._web.pages.frame import Frame, InFrame, Number, RunId, page_router
+from headrace._web.pages.frame import InFrame, Number, RunId, page_router
 from headrace._web.pages.source import own_frames, source_line
 from headrace._web.pages.waterfall import draw
 
@@ -30,28 +31,17 @@ async def run(
     row: Annotated[int | None, Query(ge=0)] = None,
     after: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
-    engine = frame.app.engine
-    under_way = engine.under_way(run_id)
-    stack = engine.stack(run_id)
+    app = frame.app
+    record = await frame.ask(lambda reader: record_named(reader, run_id, number))
+    under_way = app.engine.under_way(record.id) if record.state.is_open else []
+    stack = app.engine.stack(record.id) if record.state.is_open else []
 
     def ask(reader: Reader) -> Mapping[str, object]:
-        detail = detail_of(reader, run_id, number)
-        view = detail.run
-        timeline = timeline_of(reader, view.id, view.number, after=after, under_way=under_way if view.is_open else ())
-        numbers = numbers_of(reader, view.id)
-        return {
-            "detail": detail,
-            "run": view,
-            "waterfall": draw(timeline, frame.app.now()),
+        timeline = timeline_of(reader, record.id, record.number, after=after, under_way=under_way)
+        return _told(reader, record.id, record.number) | {
             "timeline": timeline,
-            "opened": None if row is None else command_of(reader, view.id, view.number, row),
-            "numbers": numbers,
-            "is_newest": numbers[0].number == view.number,
-            "stack": [own_frames(line) for line in stack] if view.is_open else (),
-            "source": source_line(view.location),
-            "aside_run": aside_of(view) if view.state in SET_ASIDE else None,
-            "can_retry": numbers[0].number == view.number and view.state in _CAN_BE_RETRIED,
-            "known_flow": view.flow in frame.app.registry.flows,
+            "waterfall": draw(timeline, app.now()),
+            "opened": None if row is None else command_of(reader, record.id, record.number, row),
         }
 
     return await frame.show(
@@ -60,10 +50,28 @@ async def run(
         live=after is None,
         number=number,
         after=None if after is None else str(after),
-        topic=_topic(frame, run_id),
+        stack=[own_frames(line) for line in stack],
+        topic=_topic(under_way),
+        known_flow=record.flow in app.registry.flows,
     )
 
 
-def _topic(frame: Frame, run_id: str) -> str:
+def _told(reader: Reader, run_id: str, number: int) -> dict[str, object]:
+    detail = detail_of(reader, run_id, number)
+    view = detail.run
+    numbers = numbers_of(reader, view.id)
+    is_newest = numbers[0].number == view.number
+    return {
+        "detail": detail,
+        "run": view,
+        "numbers": numbers,
+        "is_newest": is_newest,
+        "can_retry": is_newest and view.state in _CAN_BE_RETRIED,
+        "source": source_line(view.location),
+        "aside_run": aside_of(view) if view.state in SET_ASIDE else None,
+    }
+
+
+def _topic(under_way: Iterable[UnderWay]) -> str:
     """The first message that the run waits for."""
-    return next((item.name for item in frame.app.engine.under_way(run_id) if item.kind == Kind.RECEIVE), "")
+    return next((item.name for item in under_way if item.kind == Kind.RECEIVE), "")

@@ -2,9 +2,6 @@
 // Without this file every page works; its times are UTC.
 "use strict";
 (() => {
-  const root = document.documentElement;
-  root.classList.add("script");
-
   // Times. The server writes UTC and an exact instant beside it.
   const CALM = 18 * 3600e3;
   const near = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});

@@ -48,6 +48,16 @@ async def test_what_is_under_way_is_drawn(app: Headrace, browser: httpx2.AsyncCl
     assert 'class="bar running step goes-on"' in page
 
 
+async def test_a_run_called_by_its_number_is_the_same_page(app: Headrace, browser: httpx2.AsyncClient) -> None:
+    """What is under way is known by id, and `id#1` is another way to say it."""
+    await app.start(busy, 2)
+    await until(app, "busy-2", "running")
+
+    page = (await browser.get("/runs/busy-2%231")).text
+
+    assert 'class="bar running step goes-on"' in page
+
+
 async def test_a_step_between_attempts_says_when_the_next_one_is(app: Headrace, browser: httpx2.AsyncClient) -> None:
     """Ten minutes of silence look like a hang."""
     await app.start(retrying, "x")
