@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix lock bench crash docs clean
+.PHONY: help setup demo test check fix lock bench crash docs screenshots clean
 
 help: ## List these recipes
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -11,6 +11,7 @@ demo: setup ## See a pipeline run, die and go on
 	@scripts/demo
 
 test: setup ## Run the tests; pass more with ARGS="-k name"
+	@scripts/browser
 	@scripts/test $(ARGS)
 
 check: setup ## Lint, types, import contracts, spelling, secrets, documents
@@ -30,6 +31,9 @@ crash: setup ## Thousands of random programs and crashes; pass more with ARGS=
 
 docs: setup ## Write docs/reference anew from the code
 	@scripts/docs
+
+screenshots: setup ## Take the pictures of the dashboard anew
+	@scripts/screenshots
 
 clean: ## Remove what the tools left behind, .venv too
 	@scripts/clean

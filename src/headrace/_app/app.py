@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
@@ -23,7 +24,7 @@ from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
-from headrace._base.clock import SystemClock, from_datetime
+from headrace._base.clock import SystemClock, from_datetime, to_datetime
 from headrace._base.vault import Vault
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
@@ -217,6 +218,17 @@ class Headrace(EventCalls):
     def path(self) -> Path:
         """The store's file."""
         return self._path.absolute()
+
+    def now(self) -> datetime:
+        """The time on the clock that the runs go by."""
+        return to_datetime(self._clock.now())
+
+    @property
+    def revision(self) -> str:
+        """Another text after each commit to the store, and after each start."""
+        if not isinstance(self._database, SqliteDatabase):
+            return ""
+        return f"{self._database.epoch}-{self._database.counts().transactions}"
 
     @property
     def failure(self) -> str | None:

@@ -35,6 +35,7 @@ from headrace._runs.store import (
     run_by_id,
     unfinished_attempts,
 )
+from headrace._store.blobs import unseal_text
 from headrace._store.statements import load
 from headrace.errors import FlowNotFound, RunNotFound
 
@@ -81,7 +82,6 @@ def record_named(reader: Reader, run_id: str, number: int | None = None) -> RunR
 
 def detail_of(reader: Reader, run_id: str, number: int | None = None) -> RunDetail:
     record = record_named(reader, run_id, number)
-    parent = None if record.parent is None else reader.one(SQL.identity_of, {"pk": record.parent})
     return RunDetail(
         run=RunView.of(record),
         input=read_json(record.input or None),
@@ -89,7 +89,7 @@ def detail_of(reader: Reader, run_id: str, number: int | None = None) -> RunDeta
         error=None if record.error is None else ErrorText.of(record.error),
         deadline_at=None if record.deadline_at is None else to_datetime(record.deadline_at),
         continued_as=record.continued_as,
-        parent=None if parent is None else _run_name(*parent),
+        parent=_named(reader, record.parent),
         children=tuple(_run_name(*row) for row in reader.all(SQL.children_of, {"pk": record.pk})),
         messages=tuple(map(UnreadMessage.of, messages_of(reader, record.pk))),
         retrying=_retrying(reader, record.pk),
@@ -113,13 +113,13 @@ def history_of(
         failures[attempt.command].append(FailedAttempt.of(attempt))
     return History(
         run=RunView.of(record),
-        entries=tuple(_entry(row, failures) for row in page),
+        entries=tuple(entry_of(row, failures) for row in page),
         retrying=_retrying(reader, record.pk),
         next=page[-1].seq if len(rows) > count else None,
     )
 
 
-def _entry(row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
+def entry_of(row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
     return HistoryEntry.of(row, () if row.outcome == "mark" else tuple(failures.get(row.command, ())))
 
 
@@ -134,6 +134,24 @@ def result_of(reader: Reader, run_id: str, number: int | None = None) -> RunResu
         result=read_json(record.result),
         error=None if record.error is None else ErrorText.of(record.error),
     )
+
+
+def numbers_of(reader: Reader, run_id: str, count: int = 50) -> tuple[RunName, ...]:
+    """All runs of an id, the newest first."""
+    return tuple(_run_name(*row) for row in reader.all(_INSPECTION.numbers_of, {"id": run_id, "count": count}))
+
+
+def latest_incidents(reader: Reader, count: int) -> tuple[tuple[Incident, RunName | None], ...]:
+    """What an operator would want to know, the latest first, with the runs that it is about."""
+    return tuple(
+        (Incident(at=to_datetime(at), name=name, detail=unseal_text(reader, detail)), _named(reader, run))
+        for at, run, name, detail in reader.all(SQL.recent_incidents, {"count": count})
+    )
+
+
+def _named(reader: Reader, pk: int | None) -> RunName | None:
+    row = None if pk is None else reader.one(SQL.identity_of, {"pk": pk})
+    return None if row is None else _run_name(*row)
 
 
 def _retrying(reader: Reader, pk: int) -> tuple[FailedAttempt, ...]:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, NotRequired, Required
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 from typing_extensions import TypedDict
 
 from headrace._base.tightened_schema import (
@@ -290,6 +290,7 @@ class CallShape:
         self._read_signature(list(self._signature.parameters.values()))
         self._localns = _enclosing_names(function)
         self._adapter: _Adapter | None = None
+        self._annotated: dict[str, Any] = {}
         self._exact: tuple[frozenset[type], ...] = ()
         self.result = Shape._later(self._return_annotation, f"result of {where}", f"result of {self._place()}")
         with suppress(NameError):
@@ -406,18 +407,47 @@ class CallShape:
             self._exact = adapter.exact_fields
         return self._adapter
 
-    def _arguments(self) -> TightenedSchema:
+    @property
+    def signature(self) -> str:
+        """The parameters and the result as they stand in the code."""
+        plain = self._signature
+        parameters = [one.replace(annotation=_as_written(one.annotation)) for one in plain.parameters.values()]
+        return str(plain.replace(parameters=parameters, return_annotation=_as_written(plain.return_annotation)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters by name, in the order of the code."""
+        return self._names
+
+    def json_schema(self) -> dict[str, Any]:
+        """The arguments by name, with their defaults, as a JSON schema; for forms and documents."""
+        self._resolved()
+        schema = TypeAdapter(self._as_typed_dict(self._annotated)).json_schema()
+        for name, default in self._defaults.items():
+            schema["properties"][name] = {
+                **schema["properties"][name],
+                "default": to_jsonable_python(default, fallback=str),
+            }
+        return schema
+
+    def _annotations(self) -> dict[str, Any]:
         hints = self._hints()
-        annotations = {
+        return {
             name: _annotation(parameter, hints.get(name, Any)) for name, parameter in self._signature.parameters.items()
         }
+
+    def _as_typed_dict(self, annotations: dict[str, Any]) -> Any:
+        # One schema for all of them: two parameters may speak of the same definitions.
         fields: dict[str, Any] = {
             name: Required[annotation] if name in self._required else NotRequired[annotation]
             for name, annotation in annotations.items()
         }
+        return TypedDict(self.where, fields)  # type: ignore[operator]
+
+    def _arguments(self) -> TightenedSchema:
+        self._annotated = annotations = self._annotations()
         try:
-            # One schema for all of them: two parameters may speak of the same definitions.
-            return TightenedSchema(core_schema_of(TypedDict(self.where, fields)), call=True)  # type: ignore[operator]
+            return TightenedSchema(core_schema_of(self._as_typed_dict(annotations)), call=True)
         except DefinitionError as error:
             refused = error
         for name, annotation in annotations.items():
@@ -436,6 +466,20 @@ class CallShape:
     def _place(self) -> str:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         return self.where if code is None else f"{self.where} ({code.co_filename}:{code.co_firstlineno})"
+
+
+class _Written:
+    """An annotation that is text shows without the quotes that Python would put around it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _as_written(annotation: Any) -> Any:
+    return _Written(annotation) if isinstance(annotation, str) else annotation
 
 
 def _annotation(parameter: inspect.Parameter, annotation: Any) -> Any:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from headrace._base.wording import duration
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEBUG = "headrace.debug"
@@ -117,21 +119,6 @@ def one_line(text: str) -> str:
 def short_json(value: object, limit: int = 60) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def duration(length: timedelta) -> str:
-    """Two digits that matter."""
-    seconds = length.total_seconds()
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    if seconds >= 10:
-        return f"{seconds:.0f} s"
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def ago(moment: datetime, now: datetime) -> str:

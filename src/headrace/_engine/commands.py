@@ -106,8 +106,9 @@ class Commands:
 
     def _record(self, run: Resident, command: Command, outcome: Outcome, value: bytes | None, **more: Any) -> None:
         self._journal.record(
-            run, command.ordinal, command.kind, command.name, command.arguments, outcome, value, **more
-        )
+            run, command.ordinal, command.kind, command.name, command.arguments, outcome, value,
+            started_at=command.issued_at, **more,
+        )  # fmt: skip
 
     def _refuse(self, run: Resident, command: Command, error: BaseException) -> None:
         self._record(run, command, Outcome.ERROR, encode_error(error))

@@ -28,7 +28,7 @@ from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
 from headrace._engine.parts import Surroundings
-from headrace._engine.resident import Resident
+from headrace._engine.resident import Resident, UnderWay
 from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
@@ -357,6 +357,16 @@ class EmbeddedEngine:
         """What a run is doing at this moment, for people; empty if it is not in memory."""
         run = self._memory.by_id.get(run_id)
         return "" if run is None else run.doing()
+
+    def under_way(self, run_id: str) -> list[UnderWay]:
+        """What a run has asked for and not been answered; empty if it is not in memory."""
+        run = self._memory.by_id.get(run_id)
+        return [] if run is None or run.replay is not None else run.under_way()
+
+    @property
+    def steps_recorded(self) -> int:
+        """How many outcomes of steps were written down since the start."""
+        return self._journal.steps_recorded
 
     # What the parts ask of the whole
 

@@ -148,6 +148,7 @@ class Journal:
         self._held: list[_Work] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None
+        self.steps_recorded = 0
 
     @property
     def is_held(self) -> bool:
@@ -223,6 +224,8 @@ class Journal:
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1
+        if kind is Kind.STEP:
+            self.steps_recorded += 1
         row = JournalRow(
             run.seq,
             command,
@@ -269,8 +272,9 @@ class Journal:
         run.seq += 1
         run.writing += 1
         row = JournalRow(
-            run.seq, command.ordinal, command.kind, command.name, command.arguments, Outcome.OK, None, 1, at, at
-        )
+            run.seq, command.ordinal, command.kind, command.name, command.arguments, Outcome.OK, None, 1,
+            command.issued_at, at,
+        )  # fmt: skip
         entry = FoundEntry(self, run, row, operation, then)
         self.submit(entry, entry.done)
 

@@ -70,6 +70,7 @@ class Command:
         "flow",
         "future",
         "handle",
+        "issued_at",
         "kind",
         "mark",
         "name",
@@ -80,8 +81,9 @@ class Command:
         "target",
     )
 
-    def __init__(self, ordinal: int, kind: Kind, name: str, arguments: bytes | None) -> None:
+    def __init__(self, ordinal: int, kind: Kind, name: str, arguments: bytes | None, issued_at: Instant) -> None:
         self.ordinal = ordinal
+        self.issued_at = issued_at
         self.kind = kind
         self.name = name
         self.arguments = arguments
@@ -363,7 +365,7 @@ class RunMachine:
     def _issue(self, kind: Kind, name: str, arguments: bytes | None) -> Command:
         if self.loop.dead:
             raise FlowEvicted
-        command = Command(self._next, kind, name, arguments)
+        command = Command(self._next, kind, name, arguments, self._now)
         self._next += 1
         self._open[command.ordinal] = command
         self.issued.append(command)

@@ -42,6 +42,18 @@ class Shown(NamedTuple):
 GOING = Shown(RunState.RUNNING, "", None, "")
 
 
+class UnderWay(NamedTuple):
+    """Something that a run asked for and that has not been answered; ``due`` is when a timer or the next attempt is."""
+
+    command: int
+    kind: str
+    name: str
+    attempt: int
+    started_at: Instant
+    due: Instant | None = None
+    active: bool = False
+
+
 class Resident:
     def __init__(self, record: RunRecord, machine: RunMachine, pipeline: str) -> None:
         self.pk = record.pk
@@ -100,6 +112,22 @@ class Resident:
             f"step {call.command.name!r}, attempt {call.number}" for call in self.executions.values() if call.is_active
         ]
         return ", ".join(working[:3]) or self.waiting_for().reason
+
+    def under_way(self) -> list[UnderWay]:
+        """What the flow has asked for and not been answered, as far as it is not on its way to the disk."""
+        return [self._under_way(command) for command in self.machine.open_commands()]
+
+    def _under_way(self, command: Command) -> UnderWay:
+        call = self.executions.get(command.ordinal)
+        timer = self.timers.get(command.ordinal)
+        started_at, due = command.issued_at, None if timer is None else timer.due
+        if call is not None:
+            due = None if call.retry is None else call.retry.due
+            started_at = call.attempt.started_at if call.attempt is not None else started_at
+        return UnderWay(
+            command.ordinal, command.kind, command.name, call.number if call is not None else 1, started_at, due,
+            active=call is not None and call.is_active,
+        )  # fmt: skip
 
     def waiting_for(self) -> Shown:
         """Why this run is not going on, and until when."""

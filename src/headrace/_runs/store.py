@@ -299,15 +299,15 @@ def put_attempt(tx: Transaction, run: int, attempt: Attempt) -> None:
 
 def attempts_of(reader: Reader, run: int) -> list[Attempt]:
     """All failed attempts."""
-    return _attempts(reader, run, reader.all(SQL.attempts_of, {"run": run}))
+    return attempts_in(reader, run, reader.all(SQL.attempts_of, {"run": run}))
 
 
 def unfinished_attempts(reader: Reader, run: int) -> list[Attempt]:
     """The failed attempts of steps that have no outcome yet."""
-    return _attempts(reader, run, reader.all(SQL.unfinished_attempts, {"run": run}))
+    return attempts_in(reader, run, reader.all(SQL.unfinished_attempts, {"run": run}))
 
 
-def _attempts(reader: Reader, run: int, rows: Iterable[Row]) -> list[Attempt]:
+def attempts_in(reader: Reader, run: int, rows: Iterable[Row]) -> list[Attempt]:
     found = []
     for row in map(Attempt._make, rows):
         with naming(lambda: f"{_name(reader, run)}, attempt {row.attempt} of step {row.name!r}"):  # noqa: B023 - called at once

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib import import_module
 
 from fastapi import APIRouter, FastAPI
 
 from headrace._app.app import Headrace
-from headrace._web import errors, openapi
+from headrace._web import errors, openapi, pages
 from headrace._web.admission import Admission
 from headrace._web.callers import Callers
 from headrace._web.demand import Places
@@ -18,6 +19,7 @@ from headrace._web.live import Streams
 from headrace._web.routes import dead_letters, dispatches, events, jobs, login, owner, runs, tokens
 from headrace._web.version import version
 from headrace.errors import ConfigurationError
+from headrace.settings import LoadedSettings
 
 
 def _named(place: str) -> APIRouter:
@@ -29,7 +31,7 @@ def _named(place: str) -> APIRouter:
     return router
 
 
-def create_app(app: Headrace, admission: Admission) -> FastAPI:
+def create_app(app: Headrace, admission: Admission, settings: LoadedSettings | None = None) -> FastAPI:
     """The ASGI application over a running ``Headrace``."""
     # The documentation pages of FastAPI load scripts from the network.
     api = FastAPI(
@@ -42,6 +44,7 @@ def create_app(app: Headrace, admission: Admission) -> FastAPI:
     )
     api.state.headrace = app
     api.state.streams = Streams()
+    api.state.stopping = asyncio.Event()
     api.state.lag = LoopLag()
     api.state.began = app.clock.monotonic()
     api.state.callers = callers = Callers(app, admission)
@@ -61,5 +64,6 @@ def create_app(app: Headrace, admission: Admission) -> FastAPI:
     for pipeline in app.pipelines:
         if pipeline.routes is not None:
             api.include_router(_named(pipeline.routes), tags=[pipeline.name])
+    pages.install(api, app, settings=settings)
     openapi.install(api)
     return api

@@ -19,7 +19,7 @@ from headrace._app.app import Headrace
 from headrace._web.admission import admission
 from headrace._web.app import create_app
 from headrace.errors import ConfigurationError
-from headrace.settings import ServerSettings
+from headrace.settings import LoadedSettings
 
 _SECONDS_FOR_OPEN_REQUESTS = 2
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -44,11 +44,11 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @asynccontextmanager
-async def serve(app: Headrace, listening: socket.socket, settings: ServerSettings) -> AsyncIterator[tuple[str, Path]]:
+async def serve(app: Headrace, listening: socket.socket, settings: LoadedSettings) -> AsyncIterator[tuple[str, Path]]:
     """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
     with _token(app.path) as (token, file):
-        api = create_app(app, admission(settings, owner_token=token))
+        api = create_app(app, admission(settings.settings.server, owner_token=token), settings)
         server = _Server(
             uvicorn.Config(
                 api,
@@ -74,6 +74,7 @@ async def _stop(api: FastAPI, server: _Server, serving: asyncio.Task[None]) -> N
     api.state.lag.stop()
     # Streams have no end of their own, and uvicorn would wait for it.
     api.state.streams.close()
+    api.state.stopping.set()
     server.should_exit = True
     await serving
 

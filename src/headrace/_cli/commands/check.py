@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from headrace._base.wording import count
 from headrace._cli.problem import NOTHING
-from headrace._cli.screen import Screen, common, count, printable
+from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import check_readable, load_settings, store_path
 
 

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-import statistics
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import click
 
-from headrace._app.inspection import page_of_runs
+from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync
 from headrace._app.keys import vault_of
 from headrace._base.clock import SystemClock, to_datetime
 from headrace._base.vault import Vault
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
-from headrace._cli.screen import Screen, clock_time, common, count
+from headrace._cli.screen import Screen, clock_time, common
 from headrace._cli.store_file import check_readable, load_settings
-from headrace._runs.model import SET_ASIDE
-from headrace._runs.store import counts
-from headrace._store import health
-from headrace._store.file_system import file_system_of, refuse_network_file_system
 from headrace._store.keyring import keys_in_use
 from headrace._store.sqlite import open_sqlite_reader
-from headrace._store.statements import load
 from headrace.errors import HeadraceError, KeyMissing
 
 _SYNC_SECONDS = 0.5
-_MOUNTS = Path("/proc/self/mountinfo")
-_IN_MEMORY = {"tmpfs", "ramfs"}
-_LITTLE_SPACE = 1 << 30
-_NO_SPACE = 100 << 20
-
-
-class Finding(NamedTuple):
-    verdict: Literal["ok", "warn", "fail"]
-    about: str
-    detail: str
-    hint: str = ""
 
 
 @click.command()
@@ -65,8 +44,7 @@ def doctor(screen: Screen, store: str | None) -> None:
 
 
 def _examine(given: str | None) -> Iterator[Finding]:
-    yield Finding("ok", "python", f"{platform.python_implementation()} {platform.python_version()}")
-    yield _sqlite()
+    yield from examine_program()
     try:
         path = load_settings(store__path=given).settings.store.path.absolute()
     except Problem as problem:
@@ -87,61 +65,23 @@ def _examine(given: str | None) -> Iterator[Finding]:
             yield Finding("fail", about, f"{error.filename or path}: {error.strerror}")
 
 
-def _sqlite() -> Finding:
-    version = health.sqlite_version()
-    if health.is_sound_sqlite():
-        return Finding("ok", "sqlite", version)
-    return Finding("fail", "sqlite", f"{version} can corrupt a store", "install a newer apsw")
-
-
 def _disk(path: Path) -> Iterator[Finding]:
-    kind = file_system_of(path.parent.resolve(), _MOUNTS.read_text(errors="replace")) if _MOUNTS.exists() else "unknown"
-    refuse_network_file_system(path)
-    if kind in _IN_MEMORY:
-        yield Finding("warn", "disk", f"{path.parent} is on {kind}: a power cut takes everything", "use a real disk")
-    elif not os.access(path.parent, os.W_OK):
-        yield Finding("fail", "disk", f"{path.parent} cannot be written by this user")
-        return
-    else:
-        yield Finding("ok", "disk", f"{path.parent} is on {kind}")
-    free = shutil.disk_usage(path.parent).free
-    verdict: Literal["ok", "warn", "fail"] = "ok" if free > _LITTLE_SPACE else "warn" if free > _NO_SPACE else "fail"
-    yield Finding(verdict, "space", f"{free / 2**30:.1f} GiB are free", "" if verdict == "ok" else "free some")
-    typical = statistics.median(health.sync_times(path.parent, seconds=_SYNC_SECONDS))
-    slow = typical > 0.05
-    detail = f"the disk answers for a write in {typical * 1000:.2f} ms"
-    yield Finding("warn" if slow else "ok", "sync", detail, "every step waits that long" if slow else "")
+    found = list(examine_disk(path))
+    yield from found
+    if all(item.verdict != "fail" for item in found if item.about == "disk"):
+        yield examine_sync(path, seconds=_SYNC_SECONDS)
 
 
 def _store(path: Path) -> Iterator[Finding]:
     if not path.exists():
         yield Finding("ok", "store", f"{path} is not there yet; the first start makes it")
         return
-    meta = load("headrace._store", "store.sql").meta_value
+    owned, now = owner_of(path) is not None, to_datetime(SystemClock().now())
     check_readable(path)
     vault = vault_of(load_settings().settings.store, veil=True)
     with open_sqlite_reader(path, vault=vault) as reader:
-        found = {
-            name: reader.read(lambda rows: rows.one(meta, {"name": name}))  # noqa: B023 - called at once
-            for name in ("owner_epoch", "left_in_order")
-        }
-        totals = reader.read(counts)
-        newest = reader.read(lambda rows: page_of_runs(rows, count=1)).runs
+        yield from reader.read(lambda rows: list(examine_store(rows, path, now, owned=owned)))
         yield from _encryption(vault, reader.read(keys_in_use))
-    size = sum(one.stat().st_size for one in (path, path.with_name(path.name + "-wal")) if one.exists())
-    epoch = (found["owner_epoch"] or ("?",))[0]
-    yield Finding(
-        "ok", "store", f"{path}: {size / 2**20:.1f} MiB, {count(sum(totals.values()), 'run')}, opened {epoch} times"
-    )
-    if owner_of(path) is None and (found["left_in_order"] or ("yes",))[0] != "yes":
-        yield Finding("ok", "last stop", "its last owner was killed; runs go on at the next start")
-    aside = {state.value: totals[state] for state in SET_ASIDE if totals.get(state)}
-    for state, many in aside.items():
-        yield Finding("warn", "runs", f"{count(many, 'run')} {state}", f"see: headrace runs ls --state {state}")
-    now = to_datetime(SystemClock().now())
-    if newest and newest[0].created_at > now:
-        detail = f"the newest run was made at {clock_time(newest[0].created_at)}, it is {clock_time(now)} now"
-        yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
 
 
 def _encryption(vault: Vault, used: Collection[str]) -> Iterator[Finding]:

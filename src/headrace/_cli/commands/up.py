@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from headrace._base.wording import count
 from headrace._cli import logbook, target
 from headrace._cli.commands.preflight import in_json
 from headrace._cli.problem import Problem
-from headrace._cli.screen import Screen, coloured, common, count
+from headrace._cli.screen import Screen, coloured, common
 from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace
-    from headrace.settings import Settings
+    from headrace.settings import LoadedSettings
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -58,21 +59,21 @@ def up(
     app = build(pipelines, settings, of_pipelines=loaded.pipelines, stand_ins=stand_ins)
     if others_may_come(settings.server):
         app.require(check_token_exists)
-    asyncio.run(_run(screen, app, settings))
+    asyncio.run(_run(screen, app, loaded))
 
 
-async def _run(screen: Screen, app: Headrace, settings: Settings) -> None:
+async def _run(screen: Screen, app: Headrace, loaded: LoadedSettings) -> None:
     from headrace._web.admission import admission
     from headrace._web.server import bind, serve
 
     stop = asyncio.Event()
     leftovers: list[Path] = []
     _on_signals(stop, screen, app, leftovers)
-    with bind(settings.server.host, settings.server.port) as listening:
+    with bind(loaded.settings.server.host, loaded.settings.server.port) as listening:
         async with app:
-            async with serve(app, listening, settings.server) as (address, token_file):
+            async with serve(app, listening, loaded) as (address, token_file):
                 leftovers.append(token_file)
-                _announce(screen, app, address, needs_token=admission(settings.server).needs_token)
+                _announce(screen, app, address, needs_token=admission(loaded.settings.server).needs_token)
                 await _first(stop.wait(), app.engine.failed)
             if app.failure is None and app.engine.steps_under_way and not screen.as_json:
                 screen.note(f"Letting {count(app.engine.steps_under_way, 'step')} end; once more to leave at once.")
@@ -122,7 +123,7 @@ def _announce(screen: Screen, app: Headrace, address: str, *, needs_token: bool)
         )  # fmt: skip
         return
     access = "to whoever has a token (`headrace tokens new NAME` makes one)" if needs_token else "to this machine"
-    pairs = [("Headrace", f"{address} (process {os.getpid()})"), ("Open", access), ("Store", str(app.path))]
+    pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Open", access), ("Store", str(app.path))]
     pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())

@@ -39,6 +39,9 @@ CREATE INDEX runs_open_by_pk       ON runs (pk)           WHERE finished_at IS N
 CREATE INDEX runs_by_flow          ON runs (flow, pk);
 CREATE INDEX runs_by_job          ON runs (job_kind, job_id) WHERE job_kind IS NOT NULL;
 CREATE INDEX runs_by_parent        ON runs (parent)       WHERE parent IS NOT NULL;
+-- A run enters these once, when it ends; what changes while it goes on costs nothing here.
+CREATE INDEX runs_ended            ON runs (state, flow, pk)     WHERE finished_at IS NOT NULL;
+CREATE INDEX runs_failed           ON runs (state, finished_at)  WHERE state IN ('failed', 'timed_out');
 
 CREATE TABLE journal (
     run        INTEGER NOT NULL,

@@ -6,25 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headrace._cli.screen import Screen, count, due, duration, one_line, printable, short_json
+from headrace._cli.screen import Screen, due, one_line, printable, short_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    "length,text",
-    [
-        (timedelta(microseconds=1_400), "1 ms"),
-        (timedelta(seconds=1.26), "1.3 s"),
-        (timedelta(seconds=59), "59 s"),
-        (timedelta(minutes=5), "5 min"),
-        (timedelta(hours=30), "30 h"),
-        (timedelta(days=9), "9 d"),
-    ],
-)
-def test_duration_has_the_digits_that_matter(length: timedelta, text: str) -> None:
-    """Nobody reads 432000.123 s."""
-    assert duration(length) == text
 
 
 def test_due_says_how_long_or_that_it_is_now() -> None:
@@ -68,8 +52,3 @@ def test_empty_facts_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_values_are_shortened() -> None:
     """A value of 16 MiB in a table helps nobody."""
     assert len(short_json("x" * 1000)) == 60
-
-
-def test_one_is_singular() -> None:
-    """`1 runs` reads like a defect."""
-    assert (count(1, "run"), count(2, "run")) == ("1 run", "2 runs")

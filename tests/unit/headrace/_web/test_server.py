@@ -13,10 +13,10 @@ from headrace import Headrace
 from headrace._store.ownership import read_owner
 from headrace._web.server import bind, serve
 from headrace.errors import ConfigurationError
-from headrace.settings import ServerSettings
+from headrace.settings import read_settings
 from tests.unit.headrace._web.conftest import doubled
 
-ANY = ServerSettings(port=0)
+ANY = read_settings({}, {"server.port": "0"})
 
 
 async def test_it_stops_quickly_with_open_streams(app: Headrace, caplog: pytest.LogCaptureFixture) -> None:
@@ -62,7 +62,10 @@ async def test_listening_everywhere_the_command_line_asks_at_its_own_address(app
     """0.0.0.0 is no address that anybody could ask."""
     with bind("0.0.0.0", 0) as listening:
         port = listening.getsockname()[1]
-        async with serve(app, listening, ServerSettings(host="0.0.0.0", port=0)) as (address, token_file):
+        async with serve(app, listening, read_settings({}, {"server.host": "0.0.0.0", "server.port": "0"})) as (
+            address,
+            token_file,
+        ):
             owner = read_owner(app.path)
             async with httpx2.AsyncClient() as client:
                 without = await client.get(f"{address}/api/status")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headrace._cli.screen import Screen, common, count, printable
+from headrace._base.wording import count
+from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import click
 from headrace._app.inspection import detail_of, history_of, page_of_runs
 from headrace._app.view import ErrorText, FailedAttempt, HistoryEntry, RunDetail, RunView, to_plain
 from headrace._base.clock import SystemClock, to_datetime
-from headrace._cli.screen import Screen, ago, clock_time, common, due, duration, short_json
+from headrace._base.wording import duration
+from headrace._cli.screen import Screen, ago, clock_time, common, due, short_json
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._runs.model import RunState
 from headrace._runs.store import counts

@@ -1,0 +1,66 @@
+"""Takes the pictures of the dashboard in docs/images, of a store that is made in the same way each time."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Browser
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.e2e.browser import chromium, viewer  # noqa: E402 - the path had to be known first
+from tests.e2e.exhibition import exhibition, shown  # noqa: E402
+
+IMAGES = ROOT / "docs" / "images"
+PAGES = {
+    "now": "/",
+    "runs": "/runs",
+    "run": "/runs/order-38?row=3",
+    "waiting": "/runs/refund-21",
+    "blocked": "/blocked",
+    "system": "/system",
+    "try": "/try?flow=shop.place_order&like=order-38",
+    "problem": "/runs/order-99",
+}
+LOOKS = {"light": 1, "phone": 2}
+COLOURS = 256
+
+
+async def take_pictures() -> None:
+    # Paths are seen on some pages, so the folder has a name that could be anybody's.
+    folder = Path(tempfile.gettempdir()) / "headrace-demo"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    IMAGES.mkdir(exist_ok=True)
+    async with exhibition(folder) as harness, shown(harness) as address, chromium() as browser:
+        for look, scale in LOOKS.items():
+            for name, path in PAGES.items():
+                picture = await _picture(browser, address, look, scale, path)
+                _keep(picture, IMAGES / f"dashboard-{name}-{look}.png")
+    shutil.rmtree(folder)
+
+
+async def _picture(browser: Browser, address: str, look: str, scale: int, path: str) -> bytes:
+    async with viewer(browser, address, look, device_scale_factor=scale) as here:
+        await here.page.clock.set_fixed_time("2026-11-19T07:30:00Z")
+        await here.go(path)
+        await here.page.evaluate("document.fonts.ready")
+        return await here.page.screenshot(animations="disabled")
+
+
+def _keep(picture: bytes, file: Path) -> None:
+    """Few colours are enough for a page, and take a quarter of the room."""
+    reduced = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    reduced.save(file, optimize=True)
+    print(f"{file.relative_to(ROOT)}  {file.stat().st_size // 1024} KiB")
+
+
+if __name__ == "__main__":
+    asyncio.run(take_pictures())

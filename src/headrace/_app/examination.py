@@ -1,0 +1,98 @@
+"""What the machine and the file say when they are asked whether all is well."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from headrace._app.listing import counts_of, newest
+from headrace._base.wording import count
+from headrace._ports.database import Reader
+from headrace._runs.model import SET_ASIDE
+from headrace._store import health
+from headrace._store.file_system import file_system_of, refuse_network_file_system
+from headrace._store.statements import load
+
+_STORE = load("headrace._store", "store.sql")
+_MOUNTS = Path("/proc/self/mountinfo")
+_IN_MEMORY = {"tmpfs", "ramfs"}
+_LITTLE_SPACE = 1 << 30
+_NO_SPACE = 100 << 20
+_SLOW_SYNC = 0.05
+
+
+class Finding(NamedTuple):
+    verdict: Literal["ok", "warn", "fail"]
+    about: str
+    detail: str
+    hint: str = ""
+
+
+def examine_program() -> Iterator[Finding]:
+    yield Finding("ok", "python", f"{platform.python_implementation()} {platform.python_version()}")
+    version = health.sqlite_version()
+    if health.is_sound_sqlite():
+        yield Finding("ok", "sqlite", version)
+    else:
+        yield Finding("fail", "sqlite", f"{version} can corrupt a store", "install a newer apsw")
+
+
+def examine_disk(path: Path) -> Iterator[Finding]:
+    folder = path.parent
+    kind = file_system_of(folder.resolve(), _MOUNTS.read_text(errors="replace")) if _MOUNTS.exists() else "unknown"
+    refuse_network_file_system(path)
+    if kind in _IN_MEMORY:
+        yield Finding("warn", "disk", f"{folder} is on {kind}: a power cut takes everything", "use a real disk")
+    elif not os.access(folder, os.W_OK):
+        yield Finding("fail", "disk", f"{folder} cannot be written by this user")
+        return
+    else:
+        yield Finding("ok", "disk", f"{folder} is on {kind}")
+    free = shutil.disk_usage(folder).free
+    verdict: Literal["ok", "warn", "fail"] = "ok" if free > _LITTLE_SPACE else "warn" if free > _NO_SPACE else "fail"
+    yield Finding(verdict, "space", f"{free / 2**30:.1f} GiB are free", "" if verdict == "ok" else "free some")
+
+
+def examine_sync(path: Path, *, seconds: float) -> Finding:
+    """Writes beside the store for so long, and says how quickly the disk answers."""
+    typical = statistics.median(health.sync_times(path.parent, seconds=seconds))
+    detail = f"the disk answers for a write in {typical * 1000:.2f} ms"
+    slow = typical > _SLOW_SYNC
+    return Finding("warn" if slow else "ok", "sync", detail, "every step waits that long" if slow else "")
+
+
+def examine_store(reader: Reader, path: Path, now: datetime, *, owned: bool) -> Iterator[Finding]:
+    totals = counts_of(reader)
+    epoch = _meta(reader, "owner_epoch") or "?"
+    size = f"{size_of_store(path) / 2**20:.1f} MiB"
+    yield Finding("ok", "store", f"{path}: {size}, {count(sum(totals.values()), 'run')}, opened {epoch} times")
+    if not owned and _meta(reader, "left_in_order") == "no":
+        yield Finding("ok", "last stop", "its last owner was killed; runs go on at the next start")
+    for state in sorted(SET_ASIDE):
+        if many := totals.get(state, 0):
+            hint = f"see: headrace runs ls --state {state}"
+            yield Finding("warn", "runs", f"{count(many, 'run')} {state}", hint)
+    last = newest(reader)
+    if last is not None and last.created_at > now:
+        detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
+        yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
+
+
+def size_of_store(path: Path) -> int:
+    """Bytes of the file and of the log beside it."""
+    return sum(one.stat().st_size for one in (path, path.with_name(path.name + "-wal")) if one.exists())
+
+
+def _meta(reader: Reader, name: str) -> str | None:
+    row = reader.one(_STORE.meta_value, {"name": name})
+    return None if row is None else str(row[0])
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,173 @@
+"""What all pages share: the way from a question to HTML, and the headers that keep strangers out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from headrace._app.app import Headrace
+from headrace._app.listing import open_counts
+from headrace._ports.database import Reader
+from headrace._runs.model import SET_ASIDE
+from headrace._web import errors
+from headrace._web.pages.navigation import NAVIGATION, place_of
+from headrace._web.pages.posted import refuse_foreign
+from headrace._web.pages.pulse import Pulse
+from headrace._web.pages.templates import environment
+from headrace.errors import HeadraceError
+from headrace.settings import LoadedSettings
+
+T = TypeVar("T")
+Question = Callable[[Reader], Mapping[str, object]]
+
+THEME_COOKIE = "headrace_theme"
+THEMES = ("light", "dark")
+_THREADS = 2
+
+# Nothing but our own files: no text that found its way into a page is ever run, and no page of another site shows one of ours.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Studio:
+    """What pages are made with; one for each application."""
+
+    def __init__(self, app: Headrace, settings: LoadedSettings | None) -> None:
+        self.app = app
+        self.settings = settings
+        self.pulse = Pulse(app)
+        # Reading and rendering take milliseconds, and the event loop belongs to the runs. The threads are few and stay, because each
+        # keeps a connection to the file.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="headrace-pages")
+
+    async def away(self, function: Callable[[], T]) -> T:
+        """Call a function away from the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+
+
+class Frame:
+    """One request for a page."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.studio: Studio = request.app.state.studio
+        self.app = self.studio.app
+
+    async def show(
+        self,
+        template: str,
+        question: Question | None = None,
+        *,
+        live: bool = False,
+        status: int = 200,
+        **values: object,
+    ) -> Response:
+        """Ask the store, and fill the template with the answer. A live page asks again whenever the store has changed."""
+        values |= self._surroundings() | {"live": live}
+        body = await self.studio.away(lambda: self._rendered(template, question, values))
+        return Response(body, status_code=status, media_type="text/html")
+
+    async def ask(self, question: Callable[[Reader], T]) -> T:
+        """Ask the store alone."""
+        return await self.studio.away(lambda: self.app.database.read(question))
+
+    def to(self, address: str) -> Response:
+        """Go there, as after a form: going back or reloading does not send it again."""
+        return RedirectResponse(address, status_code=303)
+
+    def _surroundings(self) -> dict[str, object]:
+        url = self.request.url
+        path = self.request.scope["path"]
+        theme = self.request.cookies.get(THEME_COOKIE, "")
+        return {
+            "path": path,
+            "here": f"{path}?{url.query}" if url.query else path,
+            "place": place_of(path),
+            "navigation": NAVIGATION,
+            "theme": theme if theme in THEMES else "",
+            "now": self.app.now(),
+            "failure": self.app.failure,
+            "revision": self.app.revision,
+        }
+
+    def _rendered(self, template: str, question: Question | None, values: Mapping[str, object]) -> bytes:
+        answer, aside = _nothing() if question is None and self.app.failure else self._asked(question)
+        text = environment().get_template(template).render(**values, **answer, aside=aside)
+        return text.encode("utf-8", "replace")
+
+    def _asked(self, question: Question | None) -> tuple[Mapping[str, object], int]:
+        def ask(reader: Reader) -> tuple[Mapping[str, object], int]:
+            counts = open_counts(reader)
+            return (question(reader) if question else {}), sum(counts.get(state, 0) for state in SET_ASIDE)
+
+        answer: tuple[Mapping[str, object], int] = self.app.database.read(ask)
+        return answer
+
+
+def _nothing() -> tuple[Mapping[str, object], int]:
+    # A page that says what is wrong must not need what is wrong.
+    return {}, 0
+
+
+class _PageRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            if request.method == "POST":
+                refuse_foreign(request)
+            try:
+                response = await handle(request)
+            except (HeadraceError, HTTPException, RequestValidationError):
+                raise
+            except Exception as error:  # noqa: BLE001 - the boundary: the log gets the whole story, the page says that there is one
+                found = errors.answer_to_any(error, request.scope)
+                response = await show_problem(request, found)
+            response.headers.update(_HEADERS)
+            return response
+
+        return guarded
+
+
+def page_router() -> APIRouter:
+    """A router whose answers are pages: no page of another site can post to it, and no defect shows a stack trace."""
+    return APIRouter(route_class=_PageRoute, include_in_schema=False)
+
+
+async def show_problem(request: Request, response: Response) -> Response:
+    """The API's answer to an error, as a page."""
+
+    told = json.loads(bytes(response.body))["error"]
+    page = await Frame(request).show(
+        "problem.html", status=response.status_code, code=response.status_code, problem=told
+    )
+    page.headers.update(_HEADERS)
+    return page
+
+
+def _run_id(id: Annotated[str, Path()]) -> str:
+    return unquote(id)
+
+
+InFrame = Annotated[Frame, Depends(Frame)]
+RunId = Annotated[str, Depends(_run_id)]
+Number = Annotated[int | None, Query(ge=1)]

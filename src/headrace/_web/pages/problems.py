@@ -1,0 +1,33 @@
+"""Errors as pages: the same words and numbers as the API gives, for those who asked for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from headrace._web.pages.frame import show_problem
+from headrace.errors import HeadraceError
+
+Handler = Callable[[Request, Any], Awaitable[Response]]
+
+
+def install(api: FastAPI) -> None:
+    for kind in (HeadraceError, RequestValidationError, HTTPException):
+        api.add_exception_handler(kind, _in_frame(api.exception_handlers[kind]))
+
+
+def _in_frame(handler: Any) -> Handler:
+    async def handle(request: Request, error: Any) -> Response:
+        answer: Response = await handler(request, error)
+        return await show_problem(request, answer) if _wants_a_page(request) else answer
+
+    return handle
+
+
+def _wants_a_page(request: Request) -> bool:
+    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
