@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
-from headrace._events.model import Cursor, Held
+from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
 from headrace._events.store import (
     SQL,
     all_cursors,
@@ -27,9 +27,6 @@ from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
     from headrace._ports.database import Transaction
-
-REPLAY_MARK = "~"
-"""Between the name of a subscription and the number of a replay to it."""
 
 
 class Delivery:
@@ -211,8 +208,3 @@ class Delivery:
     def position_of(self, subscription: str) -> int | None:
         """How far a subscription is in memory, which may be a little further than on disk."""
         return min((part.reached for part in self._parts if part.cursor.subscription == subscription), default=None)
-
-
-def base_name(name: str) -> str:
-    """The subscription that a replay belongs to, or the subscription itself."""
-    return name.partition(REPLAY_MARK)[0]

@@ -15,6 +15,8 @@ D = TypeVar("D")
 MAX_NAME = 500
 SLOTS = 64
 """Subjects are spread over so many slots; the parts of a subscription share them."""
+REPLAY_MARK = "~"
+"""Between the name of a subscription and the number of a replay to it."""
 
 
 class Subject(NamedTuple):
@@ -161,6 +163,11 @@ class Cursor:
     paused: bool = False
     fence: int = 0
     stop_at: int | None = None
+
+
+def base_name(name: str) -> str:
+    """The subscription that a replay belongs to, or the subscription itself."""
+    return name.partition(REPLAY_MARK)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

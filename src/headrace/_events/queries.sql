@@ -51,6 +51,15 @@ WHERE kind = :kind AND subject = :subject AND seq > :after ORDER BY seq LIMIT :c
 SELECT pos, id, topic, kind, subject, seq, source, time, at, version, cause, generation, applied, reason, data FROM events
 WHERE kind = :kind AND subject = :subject AND seq < :before ORDER BY seq DESC LIMIT :count
 
+-- name: kinds_of_subject
+-- Which lifecycles have a job of this id, by hopping from kind to kind; the empty one is a subject that is no job.
+WITH RECURSIVE kinds (kind) AS (
+    SELECT min(kind) FROM events
+    UNION ALL
+    SELECT (SELECT min(kind) FROM events WHERE kind > kinds.kind) FROM kinds WHERE kinds.kind IS NOT NULL
+)
+SELECT kind FROM kinds WHERE EXISTS (SELECT 1 FROM events WHERE events.kind = kinds.kind AND subject = :subject)
+
 -- name: count_history
 -- How many events a subject has.
 SELECT count(*) FROM events WHERE kind = :kind AND subject = :subject
