@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headrace._cli.screen import Screen, count, due, duration, one_line, printable, short_json
+from headrace._cli.screen import Screen, Table, count, due, duration, one_line, printable, short_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -39,6 +39,15 @@ def test_columns_stand_below_their_heads(capsys: pytest.CaptureFixture[str]) -> 
     Screen(as_json=False).table(("A", "B"), [("日本", "x"), ("a", "yy")])
 
     assert capsys.readouterr().out.splitlines() == ["A     B", "日本  x", "a     yy"]
+
+
+def test_rows_that_come_later_make_columns_wider(capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows a log does not know how long the next topic will be."""
+    table = Table(("A", "B"))
+    table.add([("a", "x")])
+    table.add([("aaa", "y"), ("a", "z")])
+
+    assert capsys.readouterr().out.splitlines() == ["A  B", "a  x", "aaa  y", "a    z"]
 
 
 def test_nothing_is_cut_when_it_is_not_for_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
