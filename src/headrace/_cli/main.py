@@ -18,6 +18,7 @@ COMMANDS = {
     "up": (_HERE + "up:up", "Run pipelines until stopped, and answer for them."),
     "runs": (_HERE + "runs:runs", "Look at runs, start them, change them."),
     "events": (_HERE + "events:events", "Look at the log of events, publish, and steer who reads it."),
+    "jobs": (_HERE + "jobs:jobs", "Look at jobs and what moved them; begin them again, cancel them."),
     "deadletters": (
         _HERE + "deadletters:deadletters",
         "Look at events that could not be handled; try again, or let be.",
