@@ -23,6 +23,7 @@ COMMANDS = {
         _HERE + "deadletters:deadletters",
         "Look at events that could not be handled; try again, or let be.",
     ),
+    "new": (_HERE + "new:new", "Make a folder with a pipeline of your own that runs at once."),
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),
