@@ -88,7 +88,7 @@ def history(screen: Screen, subject: str, job: str, limit: int, store: Path) -> 
 def tell_history(screen: Screen, page: HistoryPage) -> None:
     if any(event.applied is not None for event in page.events):
         screen.table(
-            ("SEQ", "TIME", "TOPIC", "APPLIED", "WHY NOT", "DATA"), [_row_of_job(event) for event in page.events]
+            ("SEQ", "TIME", "TOPIC", "GENERATION", "APPLIED", "WHY NOT", "DATA"), [_row_of_job(event) for event in page.events]
         )
     else:
         screen.table(("SEQ", "TIME", "TOPIC", "SOURCE", "DATA"), [_row(event) for event in page.events])
@@ -97,7 +97,8 @@ def tell_history(screen: Screen, page: HistoryPage) -> None:
 
 
 def _row_of_job(event: EventView) -> tuple[str, ...]:
-    return *_when_and_what(event), applied_of(event), event.reason, data_of(event)
+    generation = "" if event.generation is None else str(event.generation)
+    return *_when_and_what(event), generation, applied_of(event), event.reason, data_of(event)
 
 
 def _row(event: EventView) -> tuple[str, ...]:

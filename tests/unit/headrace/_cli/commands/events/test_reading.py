@@ -44,7 +44,7 @@ def test_history_of_a_job_has_the_reasons(call: Call) -> None:
     as_json = json.loads(call("events", "history", "o-1", "--job", "order", "--json").stdout)
 
     head, *lines = outcome.stdout.splitlines()
-    assert head.split() == ["SEQ", "TIME", "TOPIC", "APPLIED", "WHY", "NOT", "DATA"]
+    assert head.split() == ["SEQ", "TIME", "TOPIC", "GENERATION", "APPLIED", "WHY", "NOT", "DATA"]
     assert [line.split()[0] for line in lines] == ["4", "3", "2", "1"]
     assert "it came too late" in lines[0]
     assert (as_json["event_count"], as_json["next"]) == (4, None)
