@@ -51,7 +51,9 @@ The commands of `runs` give the objects of the [HTTP API](http.md):
 | `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
 | `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
 | `config` | by variable: `value`, `source` (`default`, `environment`) |
-| `check` | `file`, `sound`, `schema`, `rows` by table; `findings`: list of `check`, `detail` |
+| `check` | `file`, `sound`, `schema`, `rows` by table; `findings`: list of `check`, `detail`; `unopened`: values whose key was not given |
+| `keys new` | `key`, `id` |
+| `keys rotate` | `file`, `key` and `forgotten` by their ids, `rewritten`, `written_anew` |
 | `backup` | `file`, `schema`, `rows` by table, `bytes`, `sha256`, `created_at`; the same is beside the copy |
 | `bench` | `machine` and `measured`, times in the unit of their name |
 """
@@ -140,9 +142,10 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
 def _kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(kind))
-    label = {"timedelta": "duration", "int | None": "int"}
-    name = kind.__name__ if inspect.isclass(kind) else str(kind)
-    return f"`{label.get(name, name)}`".replace("|", "\\|")
+    label = {"timedelta": "duration"}
+    words = [item for item in get_args(kind) if item is not type(None)] or [kind]
+    name = " | ".join(item.__name__ if inspect.isclass(item) else str(item) for item in words)
+    return f"`{label.get(name, name).replace('SecretStr', 'secret')}`".replace("|", "\\|")
 
 
 def _default(field: Any) -> str:

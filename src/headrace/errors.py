@@ -2,6 +2,7 @@
 
 HeadraceError
 ├── ConfigurationError              settings or wiring are wrong; fix and restart
+│   └── KeyMissing                  values are encrypted under a key that was not given
 ├── DefinitionError                 a flow or step is declared or used wrongly
 │   └── NotDeterministic            a flow asked the outside world directly; the run is `blocked` until the code is mended
 ├── ValueRefused                    a value cannot cross a boundary: wrong type, too large, not serialisable
@@ -39,6 +40,7 @@ __all__ = [
     "FlowNotFound",
     "HeadraceError",
     "JobNotFound",
+    "KeyMissing",
     "NotDeterministic",
     "NotFound",
     "OutcomeUnknown",
@@ -75,6 +77,21 @@ class HeadraceError(Exception):
 
 class ConfigurationError(HeadraceError):
     """Settings or wiring are wrong; fix them and start again."""
+
+
+class KeyMissing(ConfigurationError):
+    """Values of the store are encrypted under a key that was not given."""
+
+    def __init__(self, *key_ids: str) -> None:
+        super().__init__(*key_ids)
+        self.key_ids = key_ids
+
+    def __str__(self) -> str:
+        keys = ", ".join(map(str, self.key_ids))
+        return (
+            f"values of this store are encrypted, and this key was not given: {keys}. Set HEADRACE_STORE__KEY, or "
+            "HEADRACE_STORE__OLD_KEYS for one that shall only read; in a program: Headrace(keys=[...])"
+        )
 
 
 class DefinitionError(HeadraceError):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 
 from headrace.errors import ConfigurationError
 
@@ -50,7 +51,7 @@ Seconds = Annotated[timedelta, BeforeValidator(_read_duration)]
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class StoreSettings(_Group):
@@ -60,6 +61,18 @@ class StoreSettings(_Group):
     durability: Literal["safe", "fast"] = Field(
         default="safe",
         description="`safe`: what is acknowledged survives a power cut. `fast`: a power cut may take the last moments, a killed process takes nothing.",
+    )
+    key: SecretStr | None = Field(
+        default=None,
+        description="Encrypts what is stored from now on: 32 bytes in base64, as `headrace keys new` prints them. Without one nothing is encrypted.",
+    )
+    key_file: Path | None = Field(
+        default=None,
+        description="A file that has the key instead; further lines are old keys.",
+    )
+    old_keys: SecretStr | None = Field(
+        default=None,
+        description="Keys that only read, separated by commas: those before the last `headrace keys rotate`.",
     )
 
 
@@ -199,7 +212,7 @@ def _validated(
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(_invalid(error, taken, prefix)) from error
+        raise ConfigurationError(_invalid(error, taken, model, prefix)) from error
 
 
 def _may_be_of_a_pipeline(name: str) -> bool:
@@ -224,6 +237,18 @@ def _variables(
     return found
 
 
+def _secrets(model: type[BaseModel], prefix: str) -> frozenset[str]:
+    variables = _variables(model, prefix=prefix)
+    return frozenset(name for name, path in variables.items() if "SecretStr" in str(_field(model, path).annotation))
+
+
+def _field(model: type[BaseModel], path: tuple[str, ...]) -> FieldInfo:
+    *groups, name = path
+    for group in groups:
+        model = model.model_fields[group].annotation  # type: ignore[assignment]  # groups are models
+    return model.model_fields[name]
+
+
 def _variable(path: tuple[str, ...], prefix: str = PREFIX) -> str:
     return prefix + "__".join(path).upper()
 
@@ -238,7 +263,7 @@ def _find(settings: BaseModel, path: tuple[str, ...]) -> tuple[object, str]:
 
 def _shown(value: object) -> str:
     if value is None:
-        return "automatic"
+        return "(not set)"
     if isinstance(value, SecretStr):
         return _HIDDEN
     if isinstance(value, timedelta):
@@ -253,11 +278,12 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"{name} is set in the environment, but there is no such setting; {hint}"
 
 
-def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]], prefix: str) -> str:
+def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]], model: type[BaseModel], prefix: str) -> str:
     complaints = []
     for found in error.errors(include_url=False):
         name = _variable(tuple(str(part) for part in found["loc"]), prefix)
         text, source = taken.get(name, ("", ""))
+        shown = _HIDDEN if name in _secrets(model, prefix) else repr(text)
         place = name if source != "option" else "--" + str(found["loc"][-1])
-        complaints.append(f"{place}={text!r}: {found['msg'].removeprefix('Value error, ')}")
+        complaints.append(f"{place}={shown}: {found['msg'].removeprefix('Value error, ')}")
     return "; ".join(complaints)

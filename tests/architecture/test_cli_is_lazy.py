@@ -10,6 +10,8 @@ import pytest
 HEAVY = {
     "apsw",
     "asyncio",
+    "backports.zstd",
+    "cryptography",
     "fastapi",
     "httpx2",
     "importlib.metadata",

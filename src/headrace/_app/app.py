@@ -23,6 +23,7 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime
+from headrace._base.vault import Vault
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
@@ -88,6 +89,7 @@ class Headrace(EventCalls):
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
+    ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
     """
 
     def __init__(
@@ -101,12 +103,14 @@ class Headrace(EventCalls):
         unguarded: tuple[str, ...] = (),
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
+        keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
         self._path = Path(store)
         self._durability: Literal["safe", "fast"] = durability
         self._preflight: PreflightMode = preflight
+        self._vault = Vault(keys)
         self._limits = limits
         self._clock: Clock = SystemClock()
         self._strict = False
@@ -150,7 +154,7 @@ class Headrace(EventCalls):
         self._engine = None
 
     async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, mode=self._durability)
+        return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
 
     def _check_fit(self) -> None:
         if self._preflight == "off":

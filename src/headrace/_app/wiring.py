@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel
 
 from headrace._app.app import Headrace
+from headrace._app.keys import keys_of
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.engine import Limits
 from headrace.settings import LimitsSettings, Settings
@@ -29,6 +30,7 @@ def build(
         limits=_limits(settings.limits),
         settings=of_pipelines,
         stand_ins=stand_ins,
+        keys=keys_of(settings.store),
     )
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),
     "check": (_HERE + "check:check", "Examine a store FILE, also while it is in use."),
+    "keys": (_HERE + "keys:keys", "Make keys that encrypt a store, and change them."),
     "backup": (_HERE + "backup:backup", "Copy the store FILE to TARGET, also while it is in use."),
     "bench": (_HERE + "bench:bench", "Measure this disk and this machine."),
 }

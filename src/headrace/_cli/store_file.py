@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headrace._cli.problem import Problem, WrongUse
-from headrace.errors import ConfigurationError
+from headrace._cli.screen import Screen
+from headrace.errors import ConfigurationError, KeyMissing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +69,22 @@ def check_writable(path: Path) -> None:
 
 
 def open_reader(path: Path) -> SqliteReader:
-    """Read the file; it may be in use."""
+    """Read the file; it may be in use. Its values can be read, or this is refused."""
+    from headrace._app.keys import vault_of
     from headrace._store.sqlite import open_sqlite_reader
 
     check_readable(path)
-    return open_sqlite_reader(path)
+    return open_sqlite_reader(path, vault=vault_of(load_settings().settings.store))
+
+
+def open_to_look(screen: Screen, path: Path) -> SqliteReader:
+    """The same for those who only look: a value whose key is missing is shown as encrypted, and a note says so."""
+    from headrace._app.keys import vault_of
+    from headrace._store.keyring import missing_keys
+    from headrace._store.sqlite import open_sqlite_reader
+
+    check_readable(path)
+    reader = open_sqlite_reader(path, vault=vault_of(load_settings().settings.store, veil=True))
+    if missing := reader.read(missing_keys):
+        screen.note(str(KeyMissing(*missing)))
+    return reader

@@ -22,7 +22,7 @@ from headrace._engine.workers import Work, WorkerPool
 from headrace._events.model import Published
 from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
-from headrace.errors import DefinitionError
+from headrace.errors import DefinitionError, ValueRefused
 
 T = TypeVar("T")
 
@@ -207,7 +207,12 @@ class Attempts:
 
     def _run(self, attempt: Attempt) -> None:
         attempt.started_at = self.clock.now()
-        future = attempt.future = self._launch(attempt)
+        try:
+            future = self._launch(attempt)
+        except ValueRefused as refused:  # arguments that were written for another signature of the step
+            future = self._loop.create_future()
+            future.set_exception(refused)
+        attempt.future = future
         timeout = attempt.step.timeout
         if timeout is not None:
             attempt.timeout = self._timers.add(attempt.started_at + to_micros(timeout), self._time_out, attempt)

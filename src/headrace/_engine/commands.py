@@ -295,6 +295,8 @@ class Commands:
                 return
             if result.created:
                 self._keeper.adopt(result, new)
+            if run.gone:
+                return
             run.children[command.ordinal] = Child(result.id, result.created)
             if command.cancelling:
                 self._cancel_child(run, command)

@@ -17,10 +17,10 @@ from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
-from headrace._ports.database import SqlValue, Transaction
+from headrace._ports.database import Transaction
 from headrace._runs import model
 from headrace._runs.model import JournalRow, Kind, Outcome
-from headrace._runs.store import SQL, append
+from headrace._runs.store import SQL, append, put_attempt, save_progress
 from headrace.errors import EngineUnavailable, OutcomeUnknown, StepTimedOut, ValueRefused, WorkerDied
 
 DEATHS_BEFORE_QUARANTINE = 3
@@ -52,6 +52,7 @@ class Execution:
         "called_at",
         "command",
         "deaths",
+        "held_back",
         "in_transaction",
         "number",
         "progress",
@@ -71,12 +72,13 @@ class Execution:
         self.attempt: StepAttempt | None = None
         self.retry: Entry | None = None
         self.in_transaction = False
+        self.held_back = False
         self.progress = run.progress.get(command.ordinal)
         self.progress_saved = float("-inf")
 
     @property
     def is_active(self) -> bool:
-        return self.attempt is not None or self.in_transaction
+        return self.attempt is not None or self.in_transaction or self.held_back
 
 
 class Keeper(Protocol):
@@ -105,7 +107,9 @@ class Dispatcher:
         assert step is not None
         execution = run.executions[command.ordinal] = Execution(run, command, step, run.last_at)
         before = [item for item in run.attempts.pop(command.ordinal, ()) if item.name == command.name]
-        if step.at_most_once:
+        if self.closing:
+            self._hold_back(execution)
+        elif step.at_most_once:
             self._begin_at_most_once(execution)
         elif before:
             execution.number = before[-1].attempt
@@ -124,7 +128,7 @@ class Dispatcher:
         def marked(_: Any, error: BaseException | None) -> None:
             if error is not None:
                 self._journal.fail(error)
-            elif command.cancelling:
+            elif command.cancelling and not run.gone:
                 self._end(execution, Outcome.CANCELLED, None)
             else:
                 self._offer(execution)
@@ -147,8 +151,15 @@ class Dispatcher:
             self._offer(execution)
             self._keeper.wake(execution.run)
 
+    def _hold_back(self, execution: Execution) -> None:
+        # The run stays one that goes on, also on disk: nothing else would make the next start look at it.
+        execution.held_back = True
+
     def _offer(self, execution: Execution) -> None:
-        if self.closing or execution.run.gone:
+        if execution.run.gone:
+            return
+        if self.closing:
+            self._hold_back(execution)
             return
         faultpoints.hit("step.before", execution.step)
         execution.number += 1
@@ -158,15 +169,15 @@ class Dispatcher:
             self._in_transaction(execution, attempt)
             return
         execution.attempt = attempt
-        try:
-            self._attempts.offer(attempt, execution.progress)
-        except ValueRefused as refused:  # the recorded arguments do not fit the step any more
-            execution.attempt = None
-            self._end(execution, Outcome.ERROR, encode_error(refused))
+        self._attempts.offer(attempt, execution.progress)
 
     def _in_transaction(self, execution: Execution, attempt: StepAttempt) -> None:
         run, command, step = execution.run, execution.command, execution.step
-        args, kwargs = step.shape.decode(command.arguments or b"{}")
+        try:
+            args, kwargs = step.shape.decode(command.arguments or b"{}")
+        except ValueRefused as refused:  # written for another signature of the step
+            self._end(execution, Outcome.ERROR, encode_error(refused))
+            return
         context = self._attempts.context_for(attempt)
         going = not run.is_going
         execution.in_transaction = True
@@ -281,10 +292,9 @@ class Dispatcher:
         wait = (next_at - self._clock.now()) / 1_000_000
         why = describe(stored).type_name
         log.info("step.retry_scheduled", run_id=run.id, step=command.name, attempt=attempt.number, error=why, wait=wait)
-        parameters: dict[str, SqlValue] = {
-            "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
-            "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
-        }  # fmt: skip
+        failed = model.Attempt(
+            command.ordinal, attempt.number, command.name, stored, attempt.started_at, self._clock.now(), next_at
+        )
         faultpoints.hit("retry.before")
         run.writing += 1
 
@@ -301,7 +311,7 @@ class Dispatcher:
                     self._when_due(execution, next_at)
                 self._keeper.wake(run)
 
-        self._journal.submit(lambda tx: tx.run(SQL.insert_attempt, parameters), recorded)
+        self._journal.submit(lambda tx: put_attempt(tx, run.pk, failed), recorded)
 
     def _quarantine(self, execution: Execution) -> None:
         run = execution.run
@@ -354,10 +364,5 @@ class Dispatcher:
         now = self._clock.monotonic()
         if now - execution.progress_saved >= _SECONDS_BETWEEN_PROGRESS:
             execution.progress_saved = now
-            parameters: dict[str, SqlValue] = {
-                "run": run.pk,
-                "command": attempt.command.ordinal,
-                "value": progress,
-                "at": self._clock.now(),
-            }
-            self._journal.submit(lambda tx: tx.run(SQL.save_progress, parameters), lambda _result, _error: None)
+            last = model.Progress(attempt.command.ordinal, progress, self._clock.now())
+            self._journal.submit(lambda tx: save_progress(tx, run.pk, last), lambda _result, _error: None)

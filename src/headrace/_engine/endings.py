@@ -88,7 +88,8 @@ class Endings:
             # Not as a fresh one: it has inherited messages.
             self._memory.call_in(begun.pk)
 
-        self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1), done)
+        seen = run.machine.seen()
+        self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1, seen=seen), done)
 
     def over(self, pk: int, over: Over, ended: RunEnd) -> None:
         """The end of a run is on disk: tell everybody who waits for it."""

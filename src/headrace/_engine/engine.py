@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, pick
@@ -22,7 +22,7 @@ from headrace._engine.commands import Commands, RunEnd, put_message_for
 from headrace._engine.delivery import Delivery
 from headrace._engine.dispatch import Dispatcher
 from headrace._engine.endings import Endings, Over
-from headrace._engine.event_log import EventLog, Publication
+from headrace._engine.event_log import EventLog
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
@@ -33,15 +33,18 @@ from headrace._engine.timers import Timers
 from headrace._events.model import Event, NewEvent, Published
 from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, SqlValue, Transaction
+from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, due_runs, end, run_by_id, runs_in_state
+from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
 from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
-__all__ = ["EmbeddedEngine", "Engine", "Limits"]
+__all__ = ["NO_ANSWER", "EmbeddedEngine", "Engine", "Limits"]
 
 # What was under way first, then what was blocked before and may fit now; what is due comes with the timers.
 _TAKEN_UP = (RunState.RUNNING, RunState.CANCELLING, RunState.QUEUED, RunState.BLOCKED)
+NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -95,6 +98,7 @@ class EmbeddedEngine:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._wired = dict(wired or {})
         self._state = "new"
+        self._asked: set[asyncio.Future[Any]] = set()
         # Seeded once: asking the system each time gives up the interpreter lock and waits for it again.
         self._chance = random.Random(random.SystemRandom().getrandbits(256))
         self.log = EventLog(registry.catalogue)
@@ -160,6 +164,9 @@ class EmbeddedEngine:
         self._attempts.forsake()
         self.database.abandon()
         self._leave()
+        for answer in tuple(self._asked):
+            if not answer.done():
+                answer.set_exception(EngineUnavailable(NO_ANSWER))
 
     def fail(self, error: BaseException) -> None:
         """The store cannot be trusted any more: stop at once, and say so to everybody who waits."""
@@ -210,23 +217,15 @@ class EmbeddedEngine:
         by_template = run_id or definition.run_id_for(arguments)
         chosen = by_template or f"{definition.name}-{token(self._chance.getrandbits(64))}"
         new = self.new_run(definition, check_id(chosen), arguments)
-        answer: asyncio.Future[RunRef] = asyncio.get_running_loop().create_future()
         faultpoints.hit("start.before")
 
-        def done(begun: Begun | None, error: BaseException | None) -> None:
+        def started(begun: Begun) -> None:
             faultpoints.hit("start.after")
-            # Here and not after the wait: what was committed behind this start may already speak of the run.
-            if begun is not None and begun.created:
+            if begun.created:
                 self.adopt(begun, new)
-            if answer.done():
-                return
-            if begun is None:
-                answer.set_exception(error or EngineUnavailable("the store gave no answer"))
-            else:
-                answer.set_result(RunRef(begun.id, begun.number))
 
-        self.database.submit(lambda tx: self.log.begin(tx, new, policy), done)
-        return await answer
+        begun = await self._ask(lambda tx: self.log.begin(tx, new, policy), started)
+        return RunRef(begun.id, begun.number)
 
     async def _publish(
         self,
@@ -257,34 +256,26 @@ class EmbeddedEngine:
         """Append an event to the log and let it move its job; both are on disk when this returns."""
         self._check_open()
         faultpoints.hit("publish.before")
-        answer: asyncio.Future[Published] = asyncio.get_running_loop().create_future()
-
-        def done(publication: Publication | None, error: BaseException | None) -> None:
-            # Here and not after the wait, so that what follows is told in the order of the log.
-            self.log.told(publication)
-            if answer.done():
-                return
-            if publication is None:
-                answer.set_exception(error or EngineUnavailable("the store gave no answer"))
-            else:
-                answer.set_result(publication.published)
-
-        self.database.submit(lambda tx: self.log.write(tx, new), done)
-        return await answer
+        publication = await self._ask(lambda tx: self.log.write(tx, new), self.log.told)
+        return publication.published
 
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
         self._check_open()
         at = self.clock.now()
         faultpoints.hit("message.before")
-        pk, message = await self.database.write(lambda tx: put_message_for(tx, run_id, topic, value, at))
-        faultpoints.hit("message.after")
-        self.notify(pk, message)
+
+        def sent(put: tuple[int, Message]) -> None:
+            faultpoints.hit("message.after")
+            self.notify(*put)
+
+        await self._ask(lambda tx: put_message_for(tx, run_id, topic, value, at), sent)
 
     async def cancel(self, run_id: str, *, force: bool = False) -> RunState:
         self._check_open()
         at = self.clock.now()
-        pk, state, over = await self.database.write(lambda tx: self._cancel(tx, run_id, at, force=force))
-        self._cancelled(run_id, pk, state, over)
+        _, state, _ = await self._ask(
+            lambda tx: self._cancel(tx, run_id, at, force=force), lambda found: self._cancelled(run_id, *found)
+        )
         return state
 
     async def retry(self, run_id: str) -> RunRef:
@@ -292,12 +283,34 @@ class EmbeddedEngine:
         record = self._record(run_id)
         if record.state in SET_ASIDE:
             at = self.clock.now()
-            await self.database.write(lambda tx: _release(tx, record.pk, at))
-            self._memory.call_in(record.pk)
+            await self._ask(lambda tx: _release(tx, record.pk, at), lambda _: self._memory.call_in(record.pk))
             return RunRef(record.id, record.number)
         if record.state.is_open or record.state is RunState.COMPLETED:
             raise Conflict(f"run {run_id!r} is {record.state}; there is nothing to try again")
         return await self.start(record.flow, record.input, run_id=record.id)
+
+    async def _ask(self, operation: Operation[T], then: Callable[[T], None]) -> T:
+        """Write for a caller, and tell the runs that it concerns, whether or not the caller still waits.
+
+        ``then`` is called in the order of the commits. The caller gets its turn later, when what was committed behind its wish may already
+        have changed the same run.
+        """
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._asked.add(answer)
+        answer.add_done_callback(self._asked.discard)
+
+        def done(result: T, error: BaseException | None) -> None:
+            if error is None:
+                then(result)
+            if answer.done():
+                return
+            if error is None:
+                answer.set_result(result)
+            else:
+                answer.set_exception(error)
+
+        self.database.submit(operation, done)
+        return await answer
 
     async def wait(self, run_id: str, number: int | None = None) -> RunEnd:
         while True:
@@ -410,8 +423,10 @@ class EmbeddedEngine:
     def notify(self, pk: int, message: Message) -> None:
         """A message for this run is on disk."""
         run = self._memory.residents.get(pk)
-        if run is None or run.replay is not None:
+        if run is None:
             self._fell_due(pk)
+        elif run.replay is not None:
+            run.fresh = False  # by now there is something to read back
         elif message.pk > run.last_message:
             run.last_message = message.pk
             run.inbox[message.topic].append(message)
@@ -468,10 +483,9 @@ class EmbeddedEngine:
     def incident(self, run: Resident | None, name: str, detail: str) -> None:
         """Something that an operator would want to know later."""
         log.warning(name, run_id=None if run is None else run.id, detail=detail)
-        pk = None if run is None else run.pk
-        parameters: dict[str, SqlValue] = {"at": self.clock.now(), "run": pk, "name": name, "detail": detail}
+        pk, at = None if run is None else run.pk, self.clock.now()
         if self._state == "open":
-            self._journal.submit(lambda tx: tx.run(SQL.add_incident, parameters), lambda _result, _error: None)
+            self._journal.submit(lambda tx: add_incident(tx, pk, at, name, detail), lambda _result, _error: None)
 
     def _use(self, pipeline: str, kind: type[Any]) -> Any:
         return pick(self._wired.get(pipeline, ()), kind, pipeline)

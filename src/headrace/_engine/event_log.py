@@ -71,7 +71,8 @@ class EventLog:
         if published.duplicate:
             return Publication(published, [], [])
         woken = waits_for(tx, published)
-        for run, _ in woken:
+        for run, command in woken:
+            tx.run(SQL.event_came, {"run": run, "command": command})
             tx.run(SQL.poke_run, {"pk": run, "at": new.at})
         return Publication(published, woken, self._stopped_by(tx, published, new.at))
 

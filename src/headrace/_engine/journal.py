@@ -28,6 +28,8 @@ SECONDS_BETWEEN_OFFERS = 0.5
 _PASSING = (StoreFull, StoreBusy)
 _FATAL = (StoreFailed, StoreCorrupt, StoreLost)
 
+_Work = tuple[int, Operation[Any], Done, bool]
+
 Also = Callable[[Transaction], Any]
 Then = Callable[[Any, BaseException | None], None]
 
@@ -67,6 +69,9 @@ class Entry:
         run = self.run
         run.writing -= 1
         if run.gone:
+            # It may be over for the run, but what it has begun, such as a child or a message, is on disk and concerns others.
+            if error is None and self.then is not None:
+                self.then(result, None)
             return
         if error is not None:
             # The operation was refused for a reason of its own; nothing of it was written, not even that the run goes on.
@@ -112,6 +117,10 @@ class FoundEntry(Entry):
         super().done(result, error)
 
 
+def _number(work: _Work) -> int:
+    return work[0]
+
+
 def _reference(begun: Begun, **more: bool) -> bytes:
     return json.dumps({"id": begun.id, "number": begun.number, **more}).encode()
 
@@ -131,7 +140,8 @@ class Journal:
         self._begin = begin
         self.wake = wake
         self.fail = fail
-        self._held: list[tuple[Operation[Any], Done, bool]] = []
+        self._handed = 0
+        self._held: list[_Work] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None
 
@@ -149,15 +159,21 @@ class Journal:
 
     def submit(self, operation: Operation[Any], done: Done, *, isolated: bool = False) -> None:
         """Hand over work that must not be lost: it is offered again while the disk is full, in the same order."""
+        self._handed += 1
+        work = self._handed, operation, done, isolated
         if self._held:
-            self._held.append((operation, done, isolated))
-            return
+            self._held.append(work)
+        else:
+            self._hand_over(work)
+
+    def _hand_over(self, work: _Work) -> None:
+        _, operation, done, isolated = work
 
         def answered(result: Any, error: BaseException | None) -> None:
             if error is None:
                 done(result, None)
             elif isinstance(error, _PASSING):
-                self._hold(operation, done, isolated, error)
+                self._hold(work, error)
             elif isinstance(error, _FATAL):
                 self.fail(error)
             else:
@@ -165,16 +181,18 @@ class Journal:
 
         self._database.submit(operation, answered, isolated=isolated)
 
-    def _hold(self, operation: Operation[Any], done: Done, isolated: bool, error: BaseException) -> None:
-        self._held.append((operation, done, isolated))
+    def _hold(self, work: _Work, error: BaseException) -> None:
+        self._held.append(work)
         self.refused = error
         if self._offer is None:
             self._offer = asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, self.offer_again)
 
     def offer_again(self) -> None:
-        held, self._held, self._offer = self._held, [], None
-        for operation, done, isolated in held:
-            self.submit(operation, done, isolated=isolated)
+        # Refusals come a few at a time; what was submitted between two of them stands before what was submitted earlier.
+        held = sorted(self._held, key=_number)
+        self._held, self._offer = [], None
+        for work in held:
+            self._hand_over(work)
 
     def now_for(self, run: Resident) -> Instant:
         """The time, which in one run never goes backward."""

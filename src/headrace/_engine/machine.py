@@ -32,7 +32,7 @@ from headrace._events.schema import EventShape
 from headrace._events.topic import check_pattern, check_topic
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import JobRef
-from headrace._runs.model import OUTSIDE, JobOfRun, JournalRow, Kind, Outcome, RunRecord, RunState
+from headrace._runs.model import OUTSIDE, JobOfRun, JournalRow, Kind, Message, Outcome, RunRecord, RunState, Seen
 from headrace.errors import DefinitionError, NotDeterministic, RemoteError, ReplayDiverged, ValueRefused
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ class RunMachine:
         self.run_id = run_id
         self.number = number
         self.loop = FlowLoop(run_id, self)  # type: ignore[abstract]  # what it lacks is filled in below its class
-        self.replaying = False
+        self.answered_ahead = OUTSIDE
+        """The highest command that the rest of the journal speaks of, while it is replayed."""
         self.violation: NotDeterministic | None = None
         self.ended: Ended | None = None
         self.issued: list[Command] = []
@@ -169,6 +170,7 @@ class RunMachine:
         """Where the next wait for an event begins: where the run began, or behind the last event that it took."""
         self._catalogue = catalogue or _NOTHING_DECLARED
         self._job = job
+        self.delivered = 0
         self._open: dict[int, Command] = {}
         self._timers: dict[int, Command] = {}
         self._given_up: dict[int, Command] = {}
@@ -241,6 +243,7 @@ class RunMachine:
 
     def deliver(self, row: JournalRow, *ready: Any) -> None:
         """Let one completion in; only when the flow is quiescent. ``ready`` is its value if it was decoded already."""
+        self.delivered = row.seq
         self.loop.news()
         if row.command == OUTSIDE:
             self._from_outside(row)
@@ -333,6 +336,11 @@ class RunMachine:
 
     def is_open(self, command: Command) -> bool:
         return self._open.get(command.ordinal) is command
+
+    def seen(self) -> Seen:
+        """What must not reach the run that goes on in the place of this one."""
+        returned = [Message(0, topic, value, self._now) for topic, values in self.returned.items() for value in values]
+        return Seen(self.delivered, tuple(returned), self._stopping is RunState.CANCELLED)
 
     @property
     def is_stopping(self) -> bool:
@@ -480,7 +488,9 @@ class RunMachine:
     def patched(self, name: str) -> bool:
         known = self._patches.get(name)
         if known is None:
-            known = self._patches[name] = not self.replaying
+            # A run has passed this point if its journal speaks of something that it asked for afterwards. That rows are left says nothing:
+            # they may answer other branches, and have been written just before a crash that took the row of this patch.
+            known = self._patches[name] = self.answered_ahead < self._next
             if known:
                 self.new_patches.append(name)
         return known
@@ -561,6 +571,7 @@ class Replay:
         # The machine knows its patches already; a row that says no more than that is no sign that the flow was past this point.
         self.rows = [row for row in rows if row.kind != Kind.PATCH]
         self.position = 0
+        self._ahead = [OUTSIDE, *itertools.accumulate((row.command for row in reversed(self.rows)), max)]
         self._begun = False
 
     def run(self, budget: float | None = None) -> bool:
@@ -569,10 +580,9 @@ class Replay:
         until = None if budget is None else time.perf_counter() + budget
         if not self._begun:
             self._begun = True
-            machine.replaying = bool(rows)
             machine.begin()
         while True:
-            machine.replaying = self.position < len(rows)
+            machine.answered_ahead = self._ahead[len(rows) - self.position]
             if not machine.advance(budget):
                 return False
             if machine.violation is not None:

@@ -18,7 +18,7 @@ from headrace._engine.timers import Timers
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue
 from headrace._runs.model import Begun, Kind, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, journal_of, run_by_pk
+from headrace._runs.store import SQL, journal_of, run_by_pk, set_state
 from headrace.errors import FlowNotFound
 
 
@@ -123,7 +123,8 @@ class Memory:
         run.cancel_sent = any(row.kind == Kind.CANCEL for row in rows)
         run.cancel_wanted = record.cancel_at is not None
         if rows:
-            run.seq, run.last_at = rows[-1].seq, rows[-1].at
+            run.seq = run.seq_settled = rows[-1].seq
+            run.last_at = rows[-1].at
         self.residents[record.pk] = self.by_id[record.id] = run
         self._wake(run)
 
@@ -135,14 +136,8 @@ class Memory:
 
     def show(self, pk: int, shown: Shown, run: Resident | None = None) -> None:
         """Write down what a run waits for, or why it cannot go on; one in memory may rest when that is on disk."""
-        parameters: dict[str, SqlValue] = {
-            "pk": pk,
-            "state": shown.state.value,
-            "reason": shown.reason[:1000],
-            "next_at": shown.next_at,
-            "location": shown.location,
-            "at": self._clock.now(),
-        }
+        reason, at = shown.reason[:1000], self._clock.now()
+        seen = 0 if run is None else run.last_message
         if run is not None:
             run.shown = shown
             run.writing += 1
@@ -159,7 +154,12 @@ class Memory:
                     else:
                         self.rest(run)
 
-        self._journal.submit(lambda tx: tx.run(SQL.set_state, parameters), done)
+        self._journal.submit(
+            lambda tx: set_state(
+                tx, pk, shown.state, reason=reason, location=shown.location, next_at=shown.next_at, at=at, seen=seen
+            ),
+            done,
+        )
 
     def rest(self, run: Resident) -> None:
         """This run waits, and the file says so; when there are too many of its kind, those that rest longest leave."""

@@ -56,6 +56,7 @@ class Resident:
         self.machine = machine
         self.replay: Replay | None = None
         self.seq = 0
+        self.seq_settled = 0
         self.last_at: Instant = record.started_at or record.created_at
         self.shown = Shown(record.state, record.reason, record.next_at, record.location)
         self.arrived: deque[tuple[JournalRow, tuple[Any, ...]]] = deque()

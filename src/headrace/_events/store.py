@@ -20,12 +20,19 @@ from headrace._events.model import (
 )
 from headrace._events.topic import matches, matches_any
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
-from headrace._store.blobs import fetch, put_aside
+from headrace._store.blobs import seal, unseal
+from headrace._store.places import Place
 from headrace._store.statements import load
 from headrace.errors import StoreLost
 
 SQL = load("headrace._events")
 _PAGE = 1_000
+PLACES = (
+    Place("events", key=("pos",), values=("data",)),
+    Place("held", key=("subscription", "pos"), values=("error",)),
+    Place("dead_letters", key=("pk",), values=("error",)),
+)
+"""Where values of events and of those who could not handle them stand."""
 
 
 def slot_of(subject: Subject) -> int:
@@ -53,7 +60,7 @@ def append(tx: Transaction, new: NewEvent, verdict: Verdict) -> Published | None
             "generation": verdict.generation,
             "applied": None if verdict.applied is None else int(verdict.applied),
             "reason": verdict.reason,
-            "data": put_aside(tx, new.data),
+            "data": seal(tx, new.data),
         },
     )
     if row is None:
@@ -96,7 +103,7 @@ def record_of(reader: Reader, row: Row) -> EventRecord:
     return EventRecord(
         position=position, id=id, topic=topic, subject=Subject(kind, subject), sequence=sequence, source=source, time=time, at=at,
         version=version, cause=cause, generation=generation, applied=None if applied is None else bool(applied), reason=reason,
-        data=fetch(reader, data) or b"null",
+        data=unseal(reader, data) or b"null",
     )  # fmt: skip
 
 
@@ -298,7 +305,7 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
             "pos": held.position,
             "attempt": held.attempt,
             "next_at": held.next_at,
-            "error": held.error,
+            "error": seal(tx, held.error),
             "alone": int(held.alone),
         },
     )
@@ -316,7 +323,7 @@ def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:
 
 def held_of(reader: Reader, subscription: str) -> list[Held]:
     return [
-        Held(Subject(kind, subject), position, attempt, next_at, error, bool(alone))
+        Held(Subject(kind, subject), position, attempt, next_at, unseal(reader, error), bool(alone))
         for kind, subject, position, attempt, next_at, error, alone in reader.all(
             SQL.held_of, {"subscription": subscription}
         )
@@ -338,7 +345,8 @@ def next_of_subject(
 
 def bury(tx: Transaction, subscription: str, position: int, *, attempts: int, error: bytes, at: Instant) -> int:
     row = tx.one(
-        SQL.bury, {"subscription": subscription, "pos": position, "attempts": attempts, "error": error, "at": at}
+        SQL.bury,
+        {"subscription": subscription, "pos": position, "attempts": attempts, "error": seal(tx, error), "at": at},
     )
     assert row is not None
     return int(row[0])
@@ -382,6 +390,6 @@ def dead_letter(reader: Reader, pk: int) -> DeadLetter | None:
 def _letter(reader: Reader, row: Row) -> DeadLetter:
     pk, subscription, attempts, error, first_at, at, state, redriven_at = row[:8]
     return DeadLetter(
-        pk=pk, subscription=subscription, event=record_of(reader, row[8:]), attempts=attempts, error=error, first_at=first_at, at=at,
+        pk=pk, subscription=subscription, event=record_of(reader, row[8:]), attempts=attempts, error=unseal(reader, error) or b"{}", first_at=first_at, at=at,
         state=state, redriven_at=redriven_at,
     )  # fmt: skip

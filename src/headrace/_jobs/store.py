@@ -12,10 +12,13 @@ from headrace._events.store import append, first_answer
 from headrace._jobs.lifecycle import Decision, Lifecycle, Lifecycles
 from headrace._jobs.model import Job, JobRecord
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
-from headrace._store.blobs import fetch, put_aside
+from headrace._store.blobs import seal, unseal
+from headrace._store.places import Place
 from headrace._store.statements import load
 
 SQL = load("headrace._jobs")
+PLACES = (Place("jobs", key=("lifecycle", "id"), values=("data",)),)
+"""Where values of jobs stand."""
 LOCK_LOG = load("headrace._store", "store.sql").lock_log
 
 
@@ -72,7 +75,7 @@ def _apply(
         "state": decision.state,
         "terminal": int(decision.state in lifecycle.terminal),
         "generation": decision.generation,
-        "data": put_aside(tx, data),
+        "data": seal(tx, data),
         "at": new.at,
         "pos": published.position,
     }
@@ -90,7 +93,7 @@ def _as_record(new: NewEvent, published: Published) -> EventRecord:
 def _record(reader: Reader, row: Row) -> JobRecord:
     lifecycle, id, state, terminal, generation, data, created_at, updated_at, position = row
     return JobRecord(
-        subject=Subject(lifecycle, id), state=state, terminal=bool(terminal), generation=generation, data=fetch(reader, data) or b"null",
+        subject=Subject(lifecycle, id), state=state, terminal=bool(terminal), generation=generation, data=unseal(reader, data) or b"null",
         created_at=created_at, updated_at=updated_at, position=position,
     )  # fmt: skip
 

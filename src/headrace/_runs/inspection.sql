@@ -12,16 +12,6 @@ SELECT flow FROM names WHERE flow IS NOT NULL
 SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at
 FROM journal WHERE run = :run AND seq > :after ORDER BY seq LIMIT :count
 
--- name: unfinished_attempts
--- Failed attempts of steps that have no outcome yet.
-SELECT command, attempt, name, error, started_at, at, next_at FROM attempts AS a
-WHERE run = :run AND NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.run = a.run AND j.command = a.command AND j.outcome <> 'mark')
-ORDER BY command, attempt
-
--- name: identity_of
--- What a run is called.
-SELECT id, number, flow, state FROM runs WHERE pk = :pk
-
 -- name: runs_of_job
 -- The runs that worked for a job, the newest first.
 SELECT id, number, flow, state FROM runs WHERE job_kind = :kind AND job_id = :id ORDER BY pk DESC LIMIT 100

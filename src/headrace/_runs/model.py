@@ -105,6 +105,14 @@ class JobOfRun(NamedTuple):
     owner: bool
 
 
+class Progress(NamedTuple):
+    """The last word of a step under way."""
+
+    command: int
+    value: bytes
+    at: Instant
+
+
 class Message(NamedTuple):
     pk: int
     topic: str
@@ -155,6 +163,17 @@ class NewRun:
     begun_at_pos: int | None = None
     """Where its waits for events begin; None: where the log ends now."""
     job: JobOfRun | None = None
+
+
+class Seen(NamedTuple):
+    """What a flow knows that goes on as a new run; the rest must reach the new one."""
+
+    seq: int
+    """The last row of the journal that entered it."""
+    returned: tuple[Message, ...]
+    """Messages that came for a receive that was given up in the same moment."""
+    cancel: bool
+    """Whether it was told that it shall stop."""
 
 
 class Begun(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 import apsw
 
+from headrace._base.vault import Vault
 from headrace._ports.database import Reader, Row, SqlValue, Statement
 from headrace.errors import StoreBusy, StoreCorrupt, StoreError, StoreFailed, StoreFull
 
@@ -107,10 +108,11 @@ def open_for_reading(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 class Session:
     """Rows in and out of one connection; a ``Transaction`` of the port for the writer, a ``Reader`` for others."""
 
-    __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched")
+    __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched", "vault")
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, vault: Vault) -> None:
         self._connection = connection
+        self.vault = vault
         self._cursor = connection.cursor()
         self._iterating: set[apsw.Cursor] = set()
         self.broken: StoreError | None = None

@@ -55,6 +55,7 @@ class Checker:
         strict: bool,
         every: int | None,
         trusted: tuple[str, ...],
+        keys: tuple[str, ...] = (),
     ) -> Answer:
         request = {
             "path": sys.path,
@@ -63,6 +64,7 @@ class Checker:
             "every": every,
             "trusted": trusted,
             "declared": declared,
+            "keys": keys,
             "flows": {full: _address(flow) for full, flow in flows.items()},
         }
         answer = self._exchange(json.dumps(request))

@@ -41,6 +41,7 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
 
     from headrace._authoring import guard
     from headrace._authoring.pipeline import Registry
+    from headrace._base.vault import Vault
     from headrace._store.sqlite import open_sqlite_reader
     from headrace.testing._replay import differences
 
@@ -53,7 +54,7 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 - importing runs any code of the user
             unknown[full] = f"{type(error).__name__}: {error}"
     registry = Registry(MappingProxyType(flows), MappingProxyType({}), catalogue=_catalogue(request["declared"]))
-    with open_sqlite_reader(request["store"]) as reader:
+    with open_sqlite_reader(request["store"], vault=Vault(request["keys"])) as reader:
         found = reader.read(
             lambda reader: list(differences(reader, registry, strict=request["strict"], every=request["every"]))
         )

@@ -28,21 +28,24 @@ from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._authoring.step import Step
 from headrace._base import log
 from headrace._base.clock import Instant, to_micros
+from headrace._base.vault import Vault, as_text
 from headrace._engine.commands import RunEnd
 from headrace._engine.dispatch import StepAttempt
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._events.model import Event, Published
 from headrace._events.store import events_after
 from headrace._events.topic import matches
 from headrace._jobs.lifecycle import JobRef
+from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
+from headrace._store.blobs import unseal_text
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
 from headrace.testing import faults
 from headrace.testing._checker import CHECKER, addresses_of, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
-from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
+from headrace.testing._subject import HarnessRun, Outfit, Subject
 from headrace.testing.clock import BEGINNING, VirtualClock
 from headrace.testing.disk import FakeDisk
 from headrace.testing.faults import Crash, Fault
@@ -110,6 +113,7 @@ class Harness:
     The clock stands still, except while the test waits for a result: then it jumps to whatever is due next as soon as
     everything waits. At the end the store is examined and every run is replayed, in another process with another hash seed,
     and must come to what is recorded (``replay_check``); with ``replay_prefixes`` also from every so many rows of its journal.
+    With ``keys`` the store is encrypted, as with ``Headrace(keys=[...])``.
     """
 
     def __init__(
@@ -124,6 +128,7 @@ class Harness:
         disk: FakeDisk | None = None,
         replay_check: bool = True,
         replay_prefixes: bool | int = False,
+        keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = _as_pipelines(pipelines)
         self.clock = VirtualClock(start)
@@ -137,6 +142,8 @@ class Harness:
         self._disk = disk
         self._replay_check = replay_check
         self._every = int(replay_prefixes) or None
+        self._keys = tuple(map(as_text, keys))
+        self._vault = Vault(self._keys)
         self._chance = random.Random(self.seed)
         self._stack = AsyncExitStack()
         self._app: Subject | None = None
@@ -210,6 +217,7 @@ class Harness:
             ports=self._ports,
             mode="test" if self._disk is None else "safe",
             vfs=None if self._disk is None else self._disk.vfs,
+            vault=self._vault,
             seed=f"{self.seed}/{self._lives}",
         )
         app = Subject(self, self.pipelines, store=self._store, outfit=outfit)
@@ -368,10 +376,14 @@ class Harness:
     async def advance(self, duration: timedelta) -> None:
         """Let so much time pass, and everything happen that falls due on the way."""
         target = self.clock.now() + to_micros(duration)
-        await self.settle()
-        while (due := self._next_due()) is not None and due <= target:
-            self.clock.go_to(due)
+        while True:
             await self.settle()
+            if self._death is not None:  # it came between the quiet moment and this one
+                continue
+            due = self._next_due()
+            if due is None or due > target:
+                break
+            self.clock.go_to(due)
         self.clock.go_to(max(target, self.clock.now()))
         await self.settle()
 
@@ -425,7 +437,7 @@ class Harness:
         return 0 if settling else None
 
     def _give_up_those_set_aside(self, app: Subject) -> bool:
-        aside = {row[0]: row for row in app.database.read(lambda reader: reader.all(QUERIES.set_aside))}
+        aside = {row[0]: row for row in app.database.read(_set_aside)}
         found = False
         for awaited in self._awaited:
             if awaited.run_id in aside and not awaited.stuck.done():
@@ -436,10 +448,10 @@ class Harness:
         return found
 
     def _open_runs(self) -> str:
-        rows = self.app.database.read(lambda reader: reader.all(QUERIES.open_runs))
+        runs = self.app.database.read(lambda reader: list_runs(reader, only_open=True, count=_ALL))
         return "\n".join(
-            f"  {id} #{number} ({flow}) is {state}: {reason} {location}"
-            for id, number, flow, state, reason, location in rows
+            f"  {run.id} #{run.number} ({run.flow}) is {run.state}: {run.reason} {run.location}"
+            for run in reversed(runs)
         )
 
     # Death
@@ -537,10 +549,10 @@ class Harness:
     async def _finish(self) -> None:
         app = await self._alive()
         problems = [] if app.engine.failure is not None or not app.engine.is_quiet else self._merely_going(app)
-        aside = app.database.read(lambda reader: reader.all(QUERIES.set_aside))
+        aside = app.database.read(_set_aside)
         await self._close()
         assert self._store is not None
-        problems += await asyncio.to_thread(check_invariants, self._store.absolute())
+        problems += await asyncio.to_thread(check_invariants, self._store.absolute(), self._keys)
         if problems:
             raise InvariantBroken(tuple(problems))
         if not self._replay_check:
@@ -554,6 +566,7 @@ class Harness:
         if self._death is not None:
             await self._alive()
         if self._app is not None:
+            self._is_gone("the end")  # one that is leaving in good order does not die: nobody is left who would be told
             await self._app.leave()
 
     def _merely_going(self, app: Subject) -> list[str]:
@@ -569,7 +582,7 @@ class Harness:
         """In another process what it can import, here what it cannot."""
         assert self._store is not None
         store = self._store.absolute()
-        used = await asyncio.to_thread(_read, store, flows_in)
+        used = await asyncio.to_thread(_read, store, self._vault, flows_in)
         flows = {full: registry.flows[full] for full in sorted(used) if full in registry.flows}
         declared = await asyncio.to_thread(addresses_of, registry.catalogue)
         here = {full: reason for full, flow in flows.items() if (reason := why_not_elsewhere(flow)) is not None}
@@ -586,6 +599,7 @@ class Harness:
                 strict=self._strict,
                 every=self._every,
                 trusted=tuple(guard._trusted),
+                keys=self._keys,
             )
             found += answer.differences
             here |= answer.unknown
@@ -593,6 +607,7 @@ class Harness:
             only = frozenset(here)
             found += _read(
                 store,
+                self._vault,
                 lambda reader: list(differences(reader, registry, strict=self._strict, every=self._every, only=only)),
             )
         for full, reason in here.items():
@@ -618,11 +633,16 @@ class Harness:
         )
 
 
-def _read(store: Path, query: Any) -> Any:
+def _read(store: Path, vault: Vault, query: Any) -> Any:
     from headrace._store.sqlite import open_sqlite_reader
 
-    with open_sqlite_reader(store) as reader:
+    with open_sqlite_reader(store, vault=vault) as reader:
         return reader.read(query)
+
+
+def _set_aside(reader: Reader) -> list[tuple[str, int, str, str]]:
+    rows = reader.all(QUERIES.set_aside)
+    return [(id, number, state, unseal_text(reader, reason)) for id, number, state, reason in rows]
 
 
 def _as_pipelines(parts: Sequence[Pipeline | Flow[Any, Any]]) -> tuple[Pipeline, ...]:

@@ -6,24 +6,28 @@ import os
 import platform
 import shutil
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
 
 from headrace._app.inspection import page_of_runs
+from headrace._app.keys import vault_of
 from headrace._base.clock import SystemClock, to_datetime
+from headrace._base.vault import Vault
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
 from headrace._cli.screen import Screen, clock_time, common, count
-from headrace._cli.store_file import load_settings, open_reader
+from headrace._cli.store_file import check_readable, load_settings
 from headrace._runs.model import SET_ASIDE
 from headrace._runs.store import counts
 from headrace._store import health
 from headrace._store.file_system import file_system_of, refuse_network_file_system
+from headrace._store.keyring import keys_in_use
+from headrace._store.sqlite import open_sqlite_reader
 from headrace._store.statements import load
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, KeyMissing
 
 _SYNC_SECONDS = 0.5
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -114,13 +118,16 @@ def _store(path: Path) -> Iterator[Finding]:
         yield Finding("ok", "store", f"{path} is not there yet; the first start makes it")
         return
     meta = load("headrace._store", "store.sql").meta_value
-    with open_reader(path) as reader:
+    check_readable(path)
+    vault = vault_of(load_settings().settings.store, veil=True)
+    with open_sqlite_reader(path, vault=vault) as reader:
         found = {
             name: reader.read(lambda rows: rows.one(meta, {"name": name}))  # noqa: B023 - called at once
             for name in ("owner_epoch", "left_in_order")
         }
         totals = reader.read(counts)
         newest = reader.read(lambda rows: page_of_runs(rows, count=1)).runs
+        yield from _encryption(vault, reader.read(keys_in_use))
     size = sum(one.stat().st_size for one in (path, path.with_name(path.name + "-wal")) if one.exists())
     epoch = (found["owner_epoch"] or ("?",))[0]
     yield Finding(
@@ -135,6 +142,17 @@ def _store(path: Path) -> Iterator[Finding]:
     if newest and newest[0].created_at > now:
         detail = f"the newest run was made at {clock_time(newest[0].created_at)}, it is {clock_time(now)} now"
         yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
+
+
+def _encryption(vault: Vault, used: Collection[str]) -> Iterator[Finding]:
+    missing = [key_id for key_id in used if key_id not in vault.key_ids]
+    if missing:
+        yield Finding("warn", "encryption", str(KeyMissing(*missing)))
+    elif vault.key_ids:
+        old = [key_id for key_id in used if key_id != vault.key_ids[0]]
+        also = f"; some values are under {', '.join(old)} still" if old else ""
+        hint = "headrace keys rotate" if old else ""
+        yield Finding("ok", "encryption", f"values are encrypted with key {vault.key_ids[0]}{also}", hint)
 
 
 def _owner(path: Path) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ CREATE TABLE event_waits (                  -- runs that wait for an event
     kind       TEXT,
     subject    TEXT,                        -- NULL: any
     after      INTEGER NOT NULL,
+    came       INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, command)
 ) WITHOUT ROWID;
 CREATE INDEX event_waits_by_topic ON event_waits (is_pattern, topic);
