@@ -56,7 +56,7 @@ def test_what_is_no_pattern_is_wrong_use(call: Call) -> None:
 
 def test_nothing_that_fits_says_what_there_is(call: Call, call_empty: Call) -> None:
     """A typing mistake in a topic is the usual reason."""
-    outcome = call("events", "tail", "oder.#")
+    outcome = call("events", "tail", "orders.#")
 
     assert (outcome.exit_code, outcome.stdout) == (0, "")
     assert "The log has 5 topics: `headrace events topics`" in outcome.stderr
