@@ -15,7 +15,7 @@ from headrace._base.clock import SystemClock, to_datetime
 from headrace._cli.commands.events.reading import data_of, subject_of
 from headrace._cli.commands.runs.reading import error_text
 from headrace._cli.screen import Screen, ago, clock_time, common
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 
 _IDS_SHOWN = 8
 
@@ -32,7 +32,7 @@ def ls(screen: Screen, subscription: str | None, also_settled: bool, limit: int,
     With --json, each dead letter by itself.
     """
     state = None if also_settled else "dead"
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         page = reader.read(lambda rows: page_of_dead_letters(rows, subscription=subscription, state=state, count=limit))
     if screen.as_json:
         screen.give(to_plain(page))
@@ -75,7 +75,7 @@ def _hint(letters: Sequence[PlainDeadLetter], limit: int | None) -> str:
 @common
 def show(screen: Screen, letter: int, store: Path) -> None:
     """Show one dead letter: the event, the error, the attempts."""
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         found = reader.read(lambda rows: dead_letter_of(rows, letter))
     if screen.as_json:
         screen.give(to_plain(found))

@@ -16,7 +16,7 @@ from headrace._cli.commands.events.reading import NO_EVENTS, applied_of, data_of
 from headrace._cli.owner import owner_of
 from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, Table, clock_time, common
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 from headrace._events.topic import check_pattern
 from headrace.errors import ValueRefused
 
@@ -42,7 +42,7 @@ def tail(screen: Screen, pattern: str, follow: bool, limit: int, store: Path) ->
         check_pattern(pattern)
     except ValueRefused as error:
         raise WrongUse(str(error)) from error
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         listing = _Listing(screen)
         newest, position = reader.read(lambda rows: tail_of(rows, topic=pattern, count=limit))
         listing.add(newest)

@@ -11,7 +11,7 @@ from headrace._app.event_questions import event_named, history_page, jobs_called
 from headrace._app.event_view import EventView, HistoryPage
 from headrace._app.view import to_plain
 from headrace._cli.screen import Screen, clock_time, common, count, printable, short_json
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 from headrace._events.model import Subject
 
 _LONGEST_DATA = 100
@@ -23,7 +23,7 @@ _LONGEST_DATA = 100
 @common
 def show(screen: Screen, event_id: str, store: Path) -> None:
     """Show all of one event; ID is its id or its position."""
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         event = reader.read(lambda rows: event_named(rows, event_id))
     if screen.as_json:
         screen.give(to_plain(event))
@@ -74,7 +74,7 @@ def history(screen: Screen, subject: str, job: str, limit: int, store: Path) -> 
 
     Where it is a job, every event says whether it moved the job, and if not, why.
     """
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         page = reader.read(lambda rows: history_page(rows, Subject(job, subject), count=limit))
         called = reader.read(lambda rows: jobs_called(rows, subject)) if not page.events else ()
     if screen.as_json:
@@ -88,7 +88,8 @@ def history(screen: Screen, subject: str, job: str, limit: int, store: Path) -> 
 def tell_history(screen: Screen, page: HistoryPage) -> None:
     if any(event.applied is not None for event in page.events):
         screen.table(
-            ("SEQ", "TIME", "TOPIC", "GENERATION", "APPLIED", "WHY NOT", "DATA"), [_row_of_job(event) for event in page.events]
+            ("SEQ", "TIME", "TOPIC", "GENERATION", "APPLIED", "WHY NOT", "DATA"),
+            [_row_of_job(event) for event in page.events],
         )
     else:
         screen.table(("SEQ", "TIME", "TOPIC", "SOURCE", "DATA"), [_row(event) for event in page.events])
@@ -122,7 +123,7 @@ def _nothing(subject: str, job: str, called: tuple[str, ...]) -> str:
 @common
 def topics(screen: Screen, store: Path) -> None:
     """List the topics in the log, and how many events each has."""
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         found = reader.read(topics_of)
     if screen.as_json:
         screen.give(to_plain(found))

@@ -10,7 +10,7 @@ import click
 from headrace._cli.owner import OwnerClient
 from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common, count, printable
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 from headrace._cli.typed_value import moment_of
 
 
@@ -23,7 +23,7 @@ def subscriptions(screen: Screen, store: Path) -> None:
     The owner is asked if there is one. Without it the file tells how far they are, and not what they read.
     """
     owner = OwnerClient.reach(store)
-    found = _in_file(store) if owner is None else owner.get("events", "subscriptions")
+    found = _in_file(screen, store) if owner is None else owner.get("events", "subscriptions")
     if screen.as_json:
         screen.give(found)
         return
@@ -38,11 +38,11 @@ def subscriptions(screen: Screen, store: Path) -> None:
         screen.note("`headrace deadletters ls` shows what could not be handled.")
 
 
-def _in_file(store: Path) -> Any:
+def _in_file(screen: Screen, store: Path) -> Any:
     from headrace._app.event_questions import subscriptions_in
     from headrace._app.view import to_plain
 
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         return to_plain(reader.read(subscriptions_in))
 
 

@@ -16,7 +16,7 @@ from headrace._app.view import to_plain
 from headrace._base.clock import SystemClock, to_datetime
 from headrace._cli.commands.events.reading import tell_history
 from headrace._cli.screen import Screen, ago, clock_time, common, short_json
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 from headrace._jobs.store import counts
 
 
@@ -29,7 +29,7 @@ from headrace._jobs.store import counts
 @common
 def ls(screen: Screen, lifecycle: str | None, state: str | None, search: str | None, limit: int, store: Path) -> None:
     """List jobs, the one that moved last first."""
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         page = reader.read(
             lambda rows: page_of_jobs(rows, lifecycle=lifecycle, state=state, search=search, count=limit)
         )
@@ -70,7 +70,7 @@ def show(screen: Screen, lifecycle: str, job_id: str, limit: int, store: Path) -
 
     The newest event comes first. One that did not move the job says why.
     """
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         detail = reader.read(lambda rows: job_detail(rows, lifecycle, job_id, count=limit))
     if screen.as_json:
         screen.give(to_plain(detail))
