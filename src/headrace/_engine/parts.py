@@ -154,6 +154,8 @@ class Part:
                 lane.timer = None
 
     def pause(self, paused: bool) -> None:
+        if paused == self._paused:
+            return  # whoever goes on already must not begin its held events a second time
         self._paused = paused
         if paused:
             self._cancel_timers()
