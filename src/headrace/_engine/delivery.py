@@ -140,7 +140,7 @@ class Delivery:
                 raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
             if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
-            held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True)
+            held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True, begun_at=at)
             hold(tx, letter.subscription, held)
             return letter.subscription, held
 

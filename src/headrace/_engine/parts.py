@@ -248,7 +248,8 @@ class Part:
     def _begin(self, lane: Lane, position: int, number: int) -> None:
         lane.position = position
         lane.number = number
-        lane.begun_at = self.around.clock.now()
+        held = lane.held
+        lane.begun_at = self.around.clock.now() if held is None or held.attempt == 0 else held.begun_at
 
     def _attempt(self, lane: Lane) -> None:
         raise NotImplementedError
@@ -274,7 +275,7 @@ class Part:
             self._resolve(lane, stored)
             return
         log.info("event.retry_scheduled", **what, error=describe(stored).type_name, wait=wait.total_seconds())
-        held = Held(subject, position, lane.number, now + to_micros(wait), stored, alone)
+        held = Held(subject, position, lane.number, now + to_micros(wait), stored, alone, lane.begun_at)
 
         def operation(tx: Transaction) -> None:
             check_fence(tx, self.cursor)
@@ -310,8 +311,13 @@ class Part:
             return None
         following = next_of_subject(tx, lane.subject, self.trigger.patterns, after=position, until=until)
         if following is not None:
-            hold(tx, self.cursor.subscription, Held(lane.subject, following, 0, now, None, alone=False))
+            hold(tx, self.cursor.subscription, Held(lane.subject, following, 0, now, None, alone=False, begun_at=now))
         return following
+
+    def _first_of(self, lane: Lane, following: int) -> Held:
+        """What waited behind a held event, and is next."""
+        now = self.around.clock.now()
+        return Held(lane.subject, following, 0, now, None, alone=False, begun_at=now)
 
     def _covered(self, reader: Reader, lane: Lane) -> int:
         """Up to where the events of this subject wait behind the held one."""
@@ -471,7 +477,7 @@ class FunctionPart(Part):
             lane.held = None
             self._go_on(lane)
             return
-        lane.held = Held(lane.subject, following, 0, self.around.clock.now(), None, alone=False)
+        lane.held = self._first_of(lane, following)
         self._put_behind(lane, lane.held)
         self._wait(lane, lane.held)
 
@@ -666,7 +672,7 @@ class TransactionPart(Part):
         if following is None:
             del self._lanes[lane.subject]
             return
-        self._wait(lane, Held(lane.subject, following, 0, self.around.clock.now(), None, alone=False))
+        self._wait(lane, self._first_of(lane, following))
 
     def _passed(self, position: int) -> None:
         self._busy = False

@@ -142,7 +142,7 @@ class DeadLetter:
 class Held:
     """A subject of a subscription that waits: for the next attempt at one event, and all later ones behind it.
 
-    ``alone``: a dead letter that is tried again; nothing waits behind it.
+    ``alone``: a dead letter that is tried again; nothing waits behind it. ``begun_at``: when its first attempt began.
     """
 
     subject: Subject
@@ -151,6 +151,7 @@ class Held:
     next_at: Instant
     error: bytes | None
     alone: bool
+    begun_at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

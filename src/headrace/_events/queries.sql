@@ -132,13 +132,13 @@ UPDATE cursors SET holder = NULL, until = NULL WHERE subscription = :subscriptio
 
 -- name: hold
 -- A subject waits for the next attempt at one of its events, and its later events wait behind it.
-INSERT INTO held (subscription, kind, subject, pos, attempt, next_at, error, alone)
-VALUES (:subscription, :kind, :subject, :pos, :attempt, :next_at, :error, :alone)
-ON CONFLICT (subscription, pos) DO UPDATE SET attempt = excluded.attempt, next_at = excluded.next_at, error = excluded.error
+INSERT INTO held (subscription, kind, subject, pos, attempt, next_at, error, alone, begun_at)
+VALUES (:subscription, :kind, :subject, :pos, :attempt, :next_at, :error, :alone, :begun_at)
+ON CONFLICT (subscription, pos) DO UPDATE SET attempt = excluded.attempt, next_at = excluded.next_at, error = excluded.error, begun_at = excluded.begun_at
 
 -- name: held_of
 -- The subjects of a subscription that wait.
-SELECT kind, subject, pos, attempt, next_at, error, alone FROM held WHERE subscription = :subscription ORDER BY pos
+SELECT kind, subject, pos, attempt, next_at, error, alone, begun_at FROM held WHERE subscription = :subscription ORDER BY pos
 
 -- name: release
 -- An event is no longer held.

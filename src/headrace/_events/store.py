@@ -307,6 +307,7 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
             "next_at": held.next_at,
             "error": seal(tx, held.error),
             "alone": int(held.alone),
+            "begun_at": held.begun_at,
         },
     )
 
@@ -323,8 +324,8 @@ def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:
 
 def held_of(reader: Reader, subscription: str) -> list[Held]:
     return [
-        Held(Subject(kind, subject), position, attempt, next_at, unseal(reader, error), bool(alone))
-        for kind, subject, position, attempt, next_at, error, alone in reader.all(
+        Held(Subject(kind, subject), position, attempt, next_at, unseal(reader, error), bool(alone), begun_at)
+        for kind, subject, position, attempt, next_at, error, alone, begun_at in reader.all(
             SQL.held_of, {"subscription": subscription}
         )
     ]
