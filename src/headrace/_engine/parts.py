@@ -574,11 +574,15 @@ class TransactionPart(Part):
         if new is None:
             return None
 
-        def after(begun: Begun) -> None:
-            if begun.created:
+        def begin(tx: Transaction) -> Begun | None:
+            # Between the event and its turn the job may have ended, or begun another life.
+            return self.around.log.begin(tx, new, "join") if self.around.log.is_wanted(tx, new.job) else None
+
+        def after(begun: Begun | None) -> None:
+            if begun is not None and begun.created:
                 self.around.keeper.adopt(begun, new)
 
-        return Work(lambda tx: self.around.log.begin(tx, new, "join"), after)
+        return Work(begin, after)
 
     def _call(self, event: Event[Any], lane: Lane | None = None) -> Work:
         attempt = HandlerAttempt(
