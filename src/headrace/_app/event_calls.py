@@ -218,11 +218,20 @@ class EventCalls:
         await self.engine.delivery.redrive(id)
 
     async def redrive_all(self, subscription: str | None = None) -> int:
-        """Try all dead letters again, of one subscription if given; returns how many."""
-        found = self.database.read(lambda reader: [letter.pk for letter in all_dead(reader, subscription)])
+        """Try all dead letters again, of one subscription if given; returns how many. Those that nobody would try stay as they are."""
+        found = self.database.read(
+            lambda reader: [
+                letter.pk for letter in all_dead(reader, subscription) if letter.subscription in self.registry.triggers
+            ]
+        )
+        tried = 0
         for pk in reversed(found):
-            await self.engine.delivery.redrive(pk)
-        return len(found)
+            try:
+                await self.engine.delivery.redrive(pk)
+            except Conflict:  # somebody else was quicker
+                continue
+            tried += 1
+        return tried
 
     async def dismiss(self, id: int) -> None:
         """Keep a dead letter as it is, and count it no more."""

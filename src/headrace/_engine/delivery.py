@@ -21,6 +21,7 @@ from headrace._events.store import (
     last_position,
     make_replay,
     open_cursors,
+    pause_subscription,
     slot_of,
 )
 from headrace.errors import Conflict, EngineUnavailable, NotFound
@@ -123,9 +124,7 @@ class Delivery:
     async def pause(self, subscription: str, *, paused: bool) -> None:
         """Stop a subscription after what it is doing now, or let it go on."""
         self._check(subscription)
-        await self._around.database.write(
-            lambda tx: tx.run(SQL.pause_subscription, {"subscription": subscription, "paused": int(paused)})
-        )
+        await self._around.database.write(lambda tx: pause_subscription(tx, subscription, paused=paused))
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
@@ -138,6 +137,7 @@ class Delivery:
             letter = dead_letter(tx, pk)
             if letter is None:
                 raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
+            self._check(letter.subscription)  # otherwise nobody would try it
             if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
             held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True, begun_at=at)

@@ -90,7 +90,7 @@ INSERT INTO cursors (subscription, part, pos, at) VALUES (:subscription, :part, 
 
 -- name: make_replay
 -- A subscription gets a range of the log once more.
-INSERT INTO cursors (subscription, part, pos, at, stop_at) VALUES (:subscription, :part, :pos, :at, :stop_at)
+INSERT INTO cursors (subscription, part, pos, at, stop_at, paused) VALUES (:subscription, :part, :pos, :at, :stop_at, :paused)
 
 -- name: drop_parts
 -- A subscription has fewer parts than before.
@@ -113,8 +113,8 @@ SELECT fence, pos FROM cursors WHERE subscription = :subscription AND part = :pa
 UPDATE cursors SET pos = :pos, at = :at, fence = fence + 1 WHERE subscription = :subscription
 
 -- name: pause_subscription
--- A person stops a subscription, or lets it go on.
-UPDATE cursors SET paused = :paused WHERE subscription = :subscription
+-- A person stops a subscription and its replays, or lets them go on.
+UPDATE cursors SET paused = :paused WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
 
 -- name: claim_part
 -- Take a part that nobody holds, or whose holder has not been heard of for too long; the fence shuts out whoever had it.

@@ -7,6 +7,7 @@ from zlib import crc32
 
 from headrace._base.clock import Instant
 from headrace._events.model import (
+    REPLAY_MARK,
     SLOTS,
     Cursor,
     DeadLetter,
@@ -17,6 +18,7 @@ from headrace._events.model import (
     Subject,
     Verdict,
     Wait,
+    base_name,
 )
 from headrace._events.topic import matches, matches_any
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
@@ -239,17 +241,27 @@ def open_cursors(tx: Transaction, subscription: str, *, parts: int, beginning: b
         if found:
             tx.run(SQL.drop_parts, {"subscription": subscription, "parts": parts})
             tx.run(SQL.set_cursor, {"subscription": subscription, "pos": start, "at": at})
+            pause_subscription(tx, subscription, paused=found[0].paused)
         found = cursors_of(tx, subscription)
     return found
 
 
-def make_replay(tx: Transaction, subscription: str, *, parts: int, after: int, until: int, at: Instant) -> list[Cursor]:
+def make_replay(tx: Transaction, name: str, *, parts: int, after: int, until: int, at: Instant) -> list[Cursor]:
+    """The cursors of a replay; one of a paused subscription waits with it."""
+    paused = any(cursor.paused for cursor in cursors_of(tx, base_name(name)))
     for part in range(parts):
         tx.run(
             SQL.make_replay,
-            {"subscription": subscription, "part": part, "pos": after, "stop_at": until, "at": at},
+            {"subscription": name, "part": part, "pos": after, "stop_at": until, "at": at, "paused": int(paused)},
         )
-    return cursors_of(tx, subscription)
+    return cursors_of(tx, name)
+
+
+def pause_subscription(tx: Transaction, subscription: str, *, paused: bool) -> None:
+    tx.run(
+        SQL.pause_subscription,
+        {"subscription": subscription, "replays": subscription + REPLAY_MARK, "paused": int(paused)},
+    )
 
 
 def cursors_of(reader: Reader, subscription: str) -> list[Cursor]:
