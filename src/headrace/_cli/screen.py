@@ -141,6 +141,12 @@ def short_json(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def long_json(value: object, limit: int = 4_000) -> str:
+    """A value in full, over several lines, unless it would fill the screen many times."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters; --json has them all)"
+
+
 def duration(length: timedelta) -> str:
     """Two digits that matter."""
     seconds = length.total_seconds()

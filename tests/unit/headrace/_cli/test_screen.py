@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headrace._cli.screen import Screen, Table, count, due, duration, one_line, printable, short_json
+from headrace._cli.screen import Screen, Table, count, due, duration, long_json, one_line, printable, short_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -77,6 +77,8 @@ def test_empty_facts_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_values_are_shortened() -> None:
     """A value of 16 MiB in a table helps nobody."""
     assert len(short_json("x" * 1000)) == 60
+    assert long_json({"a": 1}) == '{\n "a": 1\n}'
+    assert "9002 characters; --json has them all" in long_json("x" * 9000)
 
 
 def test_one_is_singular() -> None:

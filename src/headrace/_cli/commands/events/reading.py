@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import click
 from headrace._app.event_questions import event_named, history_page, jobs_called, topics_of
 from headrace._app.event_view import EventView, HistoryPage
 from headrace._app.view import to_plain
-from headrace._cli.screen import Screen, clock_time, common, count, printable, short_json
+from headrace._cli.screen import Screen, clock_time, common, count, long_json, printable, short_json
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._events.model import Subject
 
@@ -46,7 +45,7 @@ def facts_of(event: EventView) -> list[tuple[str, str]]:
         ("Version", str(event.version) if event.version != 1 else ""),
         ("Applied", applied),
         ("Generation", "" if event.generation is None else str(event.generation)),
-        ("Data", json.dumps(event.data, ensure_ascii=False, indent=1)),
+        ("Data", long_json(event.data)),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,7 +14,7 @@ from headrace._app.event_view import JobDetail, JobView
 from headrace._app.view import to_plain
 from headrace._base.clock import SystemClock, to_datetime
 from headrace._cli.commands.events.reading import tell_history
-from headrace._cli.screen import Screen, ago, clock_time, common, short_json
+from headrace._cli.screen import Screen, ago, clock_time, common, long_json, short_json
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._jobs.store import counts
 
@@ -88,6 +87,6 @@ def _facts(detail: JobDetail) -> list[tuple[str, str]]:
         ("Generation", str(job.generation)),
         ("Opened", clock_time(job.created_at)),
         ("Moved", f"{clock_time(job.updated_at)} ({ago(job.updated_at, to_datetime(SystemClock().now()))} ago)"),
-        ("Data", "" if job.data is None else json.dumps(job.data, ensure_ascii=False, indent=1)),
+        ("Data", "" if job.data is None else long_json(job.data)),
         *[("Run", f"{run.id}#{run.number} ({run.state})") for run in detail.runs],
     ]
