@@ -35,7 +35,7 @@ class Hole:
 JSON_OF_THE_CLI = """\
 `--json` writes one JSON document to standard output, also when something is refused: then it is a [Problem](http.md#problem).
 Only a command line that cannot be read is told on standard error, with exit code 2.
-The commands of `runs` give the objects of the [HTTP API](http.md):
+The commands of `runs`, `events`, `jobs` and `deadletters` give the objects of the [HTTP API](http.md):
 
 | command | object |
 |---|---|
@@ -47,7 +47,23 @@ The commands of `runs` give the objects of the [HTTP API](http.md):
 | `runs send`, `cancel`, `retry` | [Accepted](http.md#accepted) |
 | `runs stack` | [Stack](http.md#stack) |
 | `runs watch` | an object a line; `event` is `entry`, `attempt`, `state` or, at last, `end` with the fields of RunResult |
-| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` by pipeline, `runs` by state, `preflight` as below or null, `needs_token` |
+| `events tail` | an [EventView](http.md#eventview) a line, the newest last |
+| `events show` | [EventView](http.md#eventview) |
+| `events history` | [HistoryPage](http.md#historypage) |
+| `events topics` | list of [TopicView](http.md#topicview) |
+| `events publish` | [Published](http.md#published) |
+| `events subscriptions` | list of [SubscriptionView](http.md#subscriptionview); without an owner `target`, `topics` and `working` are empty, and none is `declared` |
+| `events pause`, `resume` | [Switched](http.md#switched) |
+| `events replay` | [ReplayView](http.md#replayview) |
+| `jobs ls` | [JobPage](http.md#jobpage) |
+| `jobs show`, `cancel` | [JobDetail](http.md#jobdetail) |
+| `jobs retry` | [Published](http.md#published) |
+| `jobs diagram` | [LifecycleView](http.md#lifecycleview) |
+| `deadletters ls` | [DeadLetterPage](http.md#deadletterpage) |
+| `deadletters show`, `redrive ID`, `dismiss` | [PlainDeadLetter](http.md#plaindeadletter) |
+| `deadletters redrive --all` | [Redriven](http.md#redriven) |
+| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` and `subscriptions` by pipeline, `runs` by state, `preflight` as below or null, `stand_ins`, `needs_token` |
+| `new` | `name`, `folder`, `files` |
 | `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
 | `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
 | `config` | by variable: `value`, `source` (`default`, `environment`) |

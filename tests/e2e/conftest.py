@@ -114,11 +114,18 @@ class Place:
     def _log(self) -> Path:
         return self.folder / "log.txt"
 
-    def run(self, *words: str) -> Outcome:
-        """`headrace WORDS`, until it ends."""
+    def run(self, *words: str, text: str | None = None) -> Outcome:
+        """`headrace WORDS`, until it ends; ``text`` is its standard input."""
         command = [sys.executable, "-m", "headrace", *words]
         ran = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=90, check=False
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
         )
         return Outcome(code=ran.returncode, out=ran.stdout, err=ran.stderr)
 
@@ -145,9 +152,9 @@ class Place:
             time.sleep(0.01)
         raise AssertionError("it did not come to pass within ten seconds")
 
-    def up(self, *words: str) -> tuple[subprocess.Popen[str], Any]:
+    def up(self, *words: str, target: str = "flows.py") -> tuple[subprocess.Popen[str], Any]:
         """Start an owner and wait until it says that it is up."""
-        process = self.begin("up", "flows.py", "--port", "0", "--json", *words)
+        process = self.begin("up", target, "--port", "0", "--json", *words)
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, f"the owner ended with {process.wait()}"

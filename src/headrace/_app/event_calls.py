@@ -6,16 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
 from headrace._base.clock import from_datetime
 from headrace._engine.engine import EmbeddedEngine
 from headrace._events.model import Event, Published, Subject
 from headrace._events.store import (
-    all_cursors,
     all_dead,
-    count_dead,
-    count_held,
     count_matching,
     dead_letter,
     dead_letters,
@@ -153,21 +151,9 @@ class EventCalls:
         return self.database.read(self._subscriptions)
 
     def _subscriptions(self, reader: Reader) -> list[SubscriptionView]:
-        held, dead, end = count_held(reader), count_dead(reader), last_position(reader)
-        known = self.registry.triggers
-        working = self.engine.delivery.working_on()
-        return [
-            SubscriptionView.of(
-                cursors,
-                trigger=known[name][1] if name in known else None,
-                held=held.get(name, 0),
-                dead=dead.get(name, 0),
-                end=end,
-                reached=self.engine.delivery.position_of(name),
-                working=working.get(name, 0),
-            )
-            for name, cursors in all_cursors(reader).items()
-        ]
+        delivery = self.engine.delivery
+        triggers = {name: trigger for name, (_, trigger) in self.registry.triggers.items()}
+        return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
 
     async def pause_subscription(self, name: str) -> None:
         """Let a subscription end what it does now, and begin nothing new."""
@@ -232,11 +218,20 @@ class EventCalls:
         await self.engine.delivery.redrive(id)
 
     async def redrive_all(self, subscription: str | None = None) -> int:
-        """Try all dead letters again, of one subscription if given; returns how many."""
-        found = self.database.read(lambda reader: [letter.pk for letter in all_dead(reader, subscription)])
+        """Try all dead letters again, of one subscription if given; returns how many. Those that nobody would try stay as they are."""
+        found = self.database.read(
+            lambda reader: [
+                letter.pk for letter in all_dead(reader, subscription) if letter.subscription in self.registry.triggers
+            ]
+        )
+        tried = 0
         for pk in reversed(found):
-            await self.engine.delivery.redrive(pk)
-        return len(found)
+            try:
+                await self.engine.delivery.redrive(pk)
+            except Conflict:  # somebody else was quicker
+                continue
+            tried += 1
+        return tried
 
     async def dismiss(self, id: int) -> None:
         """Keep a dead letter as it is, and count it no more."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 from headrace._app.event_view import (
     DeadLetterPage,
     EventPage,
@@ -11,13 +14,17 @@ from headrace._app.event_view import (
     JobPage,
     JobView,
     PlainDeadLetter,
+    SubscriptionView,
     TopicView,
 )
 from headrace._app.view import RunName
 from headrace._base.clock import to_datetime
-from headrace._events.model import Subject
+from headrace._events.model import Subject, base_name
 from headrace._events.store import (
     SQL,
+    all_cursors,
+    count_dead,
+    count_held,
     count_history,
     dead_letter,
     dead_letters,
@@ -25,6 +32,7 @@ from headrace._events.store import (
     event_by_id,
     events_after,
     history_of,
+    last_position,
     newest_events,
 )
 from headrace._events.topic import check_pattern, matches
@@ -32,6 +40,9 @@ from headrace._jobs.store import job_of, list_jobs
 from headrace._ports.database import Reader
 from headrace._store.statements import load
 from headrace.errors import EventNotFound, JobNotFound, NotFound
+
+if TYPE_CHECKING:
+    from headrace._authoring.trigger import Trigger
 
 _INSPECTION = load("headrace._runs", "inspection.sql")
 
@@ -41,6 +52,12 @@ def page_of_events(reader: Reader, *, topic: str = "#", before: int | None = Non
     found = newest_events(reader, pattern=check_pattern(topic), before=before, count=count + 1)
     page = found[:count]
     return EventPage(events=tuple(map(EventView.of, page)), next=page[-1].position if len(found) > count else None)
+
+
+def tail_of(reader: Reader, *, topic: str = "#", count: int = 100) -> tuple[list[EventView], int]:
+    """The newest events in the order of the log, and where it ends: ``events_from`` goes on from there."""
+    newest = newest_events(reader, pattern=check_pattern(topic), count=count)
+    return [EventView.of(record) for record in reversed(newest)], last_position(reader)
 
 
 def events_from(reader: Reader, after: int, *, topic: str = "#", count: int = 500) -> tuple[list[EventView], int]:
@@ -73,6 +90,11 @@ def history_page(
         events=tuple(map(EventView.of, page)),
         next=page[-1].sequence if len(found) > count else None,
     )
+
+
+def jobs_called(reader: Reader, subject: str) -> tuple[str, ...]:
+    """The lifecycles that have a job of this id in the log."""
+    return tuple(kind for (kind,) in reader.all(SQL.kinds_of_subject, {"subject": subject}) if kind)
 
 
 def topics_of(reader: Reader) -> tuple[TopicView, ...]:
@@ -112,6 +134,29 @@ def job_detail(reader: Reader, lifecycle: str, id: str, *, count: int = 100) -> 
         history=history_page(reader, subject, count=count),
         runs=tuple(RunName(id=run_id, number=number, flow=flow, state=state) for run_id, number, flow, state in runs),
     )
+
+
+def subscriptions_in(
+    reader: Reader,
+    *,
+    triggers: Mapping[str, Trigger] | None = None,
+    reached: Callable[[str], int | None] = lambda _: None,
+    working: Mapping[str, int] | None = None,
+) -> list[SubscriptionView]:
+    """Every subscription and replay. What they read, and what they do at this moment, is known to the owner alone."""
+    held, dead, end = count_held(reader), count_dead(reader), last_position(reader)
+    return [
+        SubscriptionView.of(
+            cursors,
+            trigger=(triggers or {}).get(base_name(name)),
+            held=held.get(name, 0),
+            dead=dead.get(name, 0),
+            end=end,
+            reached=reached(name),
+            working=(working or {}).get(name, 0),
+        )
+        for name, cursors in all_cursors(reader).items()
+    ]
 
 
 def page_of_dead_letters(

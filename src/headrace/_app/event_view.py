@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace._app.view import ErrorText, Json, RunName, read_json
-from headrace._authoring.trigger import Trigger
 from headrace._base.clock import to_datetime
 from headrace._events.model import Cursor, DeadLetter, Event, EventRecord
 from headrace._events.schema import Topics, raw_event
 from headrace._jobs.model import JobRecord
 from headrace.errors import HeadraceError
+
+if TYPE_CHECKING:
+    from headrace._authoring.trigger import Trigger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,20 +159,20 @@ class SubscriptionView:
         reached: int | None,
         working: int,
     ) -> SubscriptionView:
-        position = max(min(cursor.position for cursor in cursors), reached or 0)
+        position, until = max(min(cursor.position for cursor in cursors), reached or 0), cursors[0].stop_at
         target = "" if trigger is None else _target(trigger)
         return SubscriptionView(
             name=cursors[0].subscription,
             target=target,
             topics=() if trigger is None else trigger.patterns,
             position=position,
-            behind=max(0, end - position),
+            behind=max(0, (end if until is None else min(end, until)) - position),
             parts=len(cursors),
             working=working,
             held=held,
             dead=dead,
             paused=cursors[0].paused,
-            replay=cursors[0].stop_at is not None,
+            replay=until is not None,
             declared=trigger is not None,
         )
 

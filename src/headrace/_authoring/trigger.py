@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Literal
@@ -20,7 +21,7 @@ Where = str | Callable[[Event[Any]], bool]
 Since = Literal["now", "beginning"]
 
 HANDLER_RETRY = Retry(attempts=8, first=1, factor=2, ceiling=timedelta(minutes=5))
-"""What a handler gets that says nothing else: about four minutes of trying, then a dead letter."""
+"""What a handler gets that says nothing else: about two minutes of trying, then a dead letter."""
 
 
 class Trigger:
@@ -84,6 +85,8 @@ class Trigger:
 
     def _check(self) -> None:
         where = self._where()
+        if not re.fullmatch(r"[\w.-]+", self.name):
+            raise DefinitionError(f"{where}: name={self.name!r}; use letters, digits, dots, dashes and underscores")
         if self.flow is None:
             if self.args is not None:
                 raise DefinitionError(f"{where}: args= is for flows; a handler gets the event")

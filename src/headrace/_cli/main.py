@@ -17,7 +17,14 @@ _HERE = "headrace._cli.commands."
 COMMANDS = {
     "up": (_HERE + "up:up", "Run pipelines until stopped, and answer for them."),
     "runs": (_HERE + "runs:runs", "Look at runs, start them, change them."),
+    "events": (_HERE + "events:events", "Look at the log of events, publish, and steer who reads it."),
+    "jobs": (_HERE + "jobs:jobs", "Look at jobs and what moved them; begin them again, cancel them."),
+    "deadletters": (
+        _HERE + "deadletters:deadletters",
+        "Look at events that could not be handled; try again, or let be.",
+    ),
     "tokens": (_HERE + "tokens:tokens", "Let others ask the server: make tokens, list them, revoke them."),
+    "new": (_HERE + "new:new", "Make a folder with a pipeline of your own that runs at once."),
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),

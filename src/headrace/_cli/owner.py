@@ -55,6 +55,12 @@ class OwnerClient:
             ) from error
         return OwnerClient(owner, owner.address, token)
 
+    @staticmethod
+    def reach(store: Path) -> OwnerClient | None:
+        """The owner of a store, if there is one that takes questions."""
+        owner = owner_of(store)
+        return None if owner is None or owner.address is None else OwnerClient.find(store)
+
     def get(self, *path: str, **query: object) -> Any:
         return self._ask("GET", path, query=query)
 
@@ -84,7 +90,7 @@ class OwnerClient:
         return Problem(
             f"process {self._owner.pid} runs the store and does not answer at {self._address}: {why}",
             code="owner_unreachable",
-            hint="whether the change was made is not known; `headrace runs show` tells. Then try again",
+            hint="whether the change was made is not known; look, then try again",
         )
 
     def _read(self, status: int, text: bytes) -> Any:

@@ -28,6 +28,9 @@ _COLOURS = {
     "quarantined": "magenta",
     "cancelling": "yellow",
     "cancelled": "yellow",
+    "dead": "red",
+    "handled": "green",
+    "paused": "yellow",
     "ok": "green",
     "warn": "yellow",
     "fail": "red",
@@ -63,17 +66,8 @@ class Screen:
         click.echo(f"{click.style('Error:', fg='red')} {text}", err=True)
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], *, state: int | None = None) -> None:
-        """Columns as wide as their content; on a terminal the last ones give way. ``state`` is the column to colour."""
-        cells = [[one_line(cell) for cell in row] for row in rows]
-        widths = [max([_width(title), *(_width(row[at]) for row in cells)]) for at, title in enumerate(head)]
-        if sys.stdout.isatty():
-            widths = _narrowed(widths, shutil.get_terminal_size().columns)
-        click.echo(click.style(_line(head, widths), bold=True))
-        for row in cells:
-            texts = list(map(_fit, row, widths))
-            if state is not None:
-                texts[state] = coloured(row[state], texts[state])
-            click.echo("  ".join(texts).rstrip())
+        """Columns as wide as their content; ``state`` is the column to colour."""
+        Table(head, state=state).add(rows)
 
     def facts(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line; empty values are left out."""
@@ -84,6 +78,34 @@ class Screen:
             click.echo(f"{click.style(name.ljust(width), bold=True)}  {coloured(value, first)}")
             for line in more:
                 click.echo(f"{' ' * width}  {line}")
+
+
+class Table:
+    """Rows below their heads, in columns as wide as their content; rows that come later may make them wider.
+
+    On a terminal the widest columns give way.
+    """
+
+    def __init__(self, head: Sequence[str], *, state: int | None = None) -> None:
+        self._head = head
+        self._state = state
+        self._widths = [_width(title) for title in head]
+        self._is_begun = False
+
+    def add(self, rows: Sequence[Sequence[str]]) -> None:
+        cells = [[one_line(cell) for cell in row] for row in rows]
+        for row in cells:
+            self._widths = [max(width, _width(cell)) for width, cell in zip(self._widths, row, strict=True)]
+        terminal = sys.stdout.isatty()
+        widths = _narrowed(self._widths, shutil.get_terminal_size().columns) if terminal else self._widths
+        if not self._is_begun:
+            self._is_begun = True
+            click.echo(click.style(_line(self._head, widths), bold=True))
+        for row in cells:
+            texts = list(map(_fit, row, widths))
+            if self._state is not None:
+                texts[self._state] = coloured(row[self._state], texts[self._state])
+            click.echo("  ".join(texts).rstrip())
 
 
 def common(function: F) -> F:
@@ -119,6 +141,12 @@ def one_line(text: str) -> str:
 def short_json(value: object, limit: int = 60) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def long_json(value: object, limit: int = 4_000) -> str:
+    """A value in full, over several lines, unless it would fill the screen many times."""
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters; --json has them all)"
 
 
 def ago(moment: datetime, now: datetime) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
-from headrace._events.model import Cursor, Held
+from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
 from headrace._events.store import (
     SQL,
     all_cursors,
@@ -21,15 +21,13 @@ from headrace._events.store import (
     last_position,
     make_replay,
     open_cursors,
+    pause_subscription,
     slot_of,
 )
 from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
     from headrace._ports.database import Transaction
-
-REPLAY_MARK = "~"
-"""Between the name of a subscription and the number of a replay to it."""
 
 
 class Delivery:
@@ -126,9 +124,7 @@ class Delivery:
     async def pause(self, subscription: str, *, paused: bool) -> None:
         """Stop a subscription after what it is doing now, or let it go on."""
         self._check(subscription)
-        await self._around.database.write(
-            lambda tx: tx.run(SQL.pause_subscription, {"subscription": subscription, "paused": int(paused)})
-        )
+        await self._around.database.write(lambda tx: pause_subscription(tx, subscription, paused=paused))
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
@@ -141,9 +137,10 @@ class Delivery:
             letter = dead_letter(tx, pk)
             if letter is None:
                 raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
+            self._check(letter.subscription)  # otherwise nobody would try it
             if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
-            held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True)
+            held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True, begun_at=at)
             hold(tx, letter.subscription, held)
             return letter.subscription, held
 
@@ -211,8 +208,3 @@ class Delivery:
     def position_of(self, subscription: str) -> int | None:
         """How far a subscription is in memory, which may be a little further than on disk."""
         return min((part.reached for part in self._parts if part.cursor.subscription == subscription), default=None)
-
-
-def base_name(name: str) -> str:
-    """The subscription that a replay belongs to, or the subscription itself."""
-    return name.partition(REPLAY_MARK)[0]

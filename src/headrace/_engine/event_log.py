@@ -121,6 +121,13 @@ class EventLog:
         )  # fmt: skip
         return self.write(tx, new, lenient=True)
 
+    def is_wanted(self, reader: Reader, job: JobOfRun | None) -> bool:
+        """Whether a run is to begin for this job: not when the job has ended, or is in another generation than the event that asks for it."""
+        if job is None:
+            return True
+        current = job_of(reader, Subject(job.kind, job.id))
+        return current is not None and not current.terminal and current.generation == job.generation
+
     def begin(self, tx: Transaction, new: NewRun, policy: Policy) -> Begun:
         """Begin a run; one that had to go for it tells its job."""
         begun = begin(tx, new, policy)

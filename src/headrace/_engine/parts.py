@@ -154,6 +154,8 @@ class Part:
                 lane.timer = None
 
     def pause(self, paused: bool) -> None:
+        if paused == self._paused:
+            return  # whoever goes on already must not begin its held events a second time
         self._paused = paused
         if paused:
             self._cancel_timers()
@@ -246,7 +248,8 @@ class Part:
     def _begin(self, lane: Lane, position: int, number: int) -> None:
         lane.position = position
         lane.number = number
-        lane.begun_at = self.around.clock.now()
+        held = lane.held
+        lane.begun_at = self.around.clock.now() if held is None or held.attempt == 0 else held.begun_at
 
     def _attempt(self, lane: Lane) -> None:
         raise NotImplementedError
@@ -272,7 +275,7 @@ class Part:
             self._resolve(lane, stored)
             return
         log.info("event.retry_scheduled", **what, error=describe(stored).type_name, wait=wait.total_seconds())
-        held = Held(subject, position, lane.number, now + to_micros(wait), stored, alone)
+        held = Held(subject, position, lane.number, now + to_micros(wait), stored, alone, lane.begun_at)
 
         def operation(tx: Transaction) -> None:
             check_fence(tx, self.cursor)
@@ -308,8 +311,13 @@ class Part:
             return None
         following = next_of_subject(tx, lane.subject, self.trigger.patterns, after=position, until=until)
         if following is not None:
-            hold(tx, self.cursor.subscription, Held(lane.subject, following, 0, now, None, alone=False))
+            hold(tx, self.cursor.subscription, Held(lane.subject, following, 0, now, None, alone=False, begun_at=now))
         return following
+
+    def _first_of(self, lane: Lane, following: int) -> Held:
+        """What waited behind a held event, and is next."""
+        now = self.around.clock.now()
+        return Held(lane.subject, following, 0, now, None, alone=False, begun_at=now)
 
     def _covered(self, reader: Reader, lane: Lane) -> int:
         """Up to where the events of this subject wait behind the held one."""
@@ -469,7 +477,7 @@ class FunctionPart(Part):
             lane.held = None
             self._go_on(lane)
             return
-        lane.held = Held(lane.subject, following, 0, self.around.clock.now(), None, alone=False)
+        lane.held = self._first_of(lane, following)
         self._put_behind(lane, lane.held)
         self._wait(lane, lane.held)
 
@@ -566,11 +574,15 @@ class TransactionPart(Part):
         if new is None:
             return None
 
-        def after(begun: Begun) -> None:
-            if begun.created:
+        def begin(tx: Transaction) -> Begun | None:
+            # Between the event and its turn the job may have ended, or begun another life.
+            return self.around.log.begin(tx, new, "join") if self.around.log.is_wanted(tx, new.job) else None
+
+        def after(begun: Begun | None) -> None:
+            if begun is not None and begun.created:
                 self.around.keeper.adopt(begun, new)
 
-        return Work(lambda tx: self.around.log.begin(tx, new, "join"), after)
+        return Work(begin, after)
 
     def _call(self, event: Event[Any], lane: Lane | None = None) -> Work:
         attempt = HandlerAttempt(
@@ -664,7 +676,7 @@ class TransactionPart(Part):
         if following is None:
             del self._lanes[lane.subject]
             return
-        self._wait(lane, Held(lane.subject, following, 0, self.around.clock.now(), None, alone=False))
+        self._wait(lane, self._first_of(lane, following))
 
     def _passed(self, position: int) -> None:
         self._busy = False

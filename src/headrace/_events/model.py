@@ -15,6 +15,8 @@ D = TypeVar("D")
 MAX_NAME = 500
 SLOTS = 64
 """Subjects are spread over so many slots; the parts of a subscription share them."""
+REPLAY_MARK = "~"
+"""Between the name of a subscription and the number of a replay to it."""
 
 
 class Subject(NamedTuple):
@@ -140,7 +142,7 @@ class DeadLetter:
 class Held:
     """A subject of a subscription that waits: for the next attempt at one event, and all later ones behind it.
 
-    ``alone``: a dead letter that is tried again; nothing waits behind it.
+    ``alone``: a dead letter that is tried again; nothing waits behind it. ``begun_at``: when its first attempt began.
     """
 
     subject: Subject
@@ -149,6 +151,7 @@ class Held:
     next_at: Instant
     error: bytes | None
     alone: bool
+    begun_at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +164,11 @@ class Cursor:
     paused: bool = False
     fence: int = 0
     stop_at: int | None = None
+
+
+def base_name(name: str) -> str:
+    """The subscription that a replay belongs to, or the subscription itself."""
+    return name.partition(REPLAY_MARK)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,15 @@ WHERE kind = :kind AND subject = :subject AND seq > :after ORDER BY seq LIMIT :c
 SELECT pos, id, topic, kind, subject, seq, source, time, at, version, cause, generation, applied, reason, data FROM events
 WHERE kind = :kind AND subject = :subject AND seq < :before ORDER BY seq DESC LIMIT :count
 
+-- name: kinds_of_subject
+-- Which lifecycles have a job of this id, by hopping from kind to kind; the empty one is a subject that is no job.
+WITH RECURSIVE kinds (kind) AS (
+    SELECT min(kind) FROM events
+    UNION ALL
+    SELECT (SELECT min(kind) FROM events WHERE kind > kinds.kind) FROM kinds WHERE kinds.kind IS NOT NULL
+)
+SELECT kind FROM kinds WHERE EXISTS (SELECT 1 FROM events WHERE events.kind = kinds.kind AND subject = :subject)
+
 -- name: count_history
 -- How many events a subject has.
 SELECT count(*) FROM events WHERE kind = :kind AND subject = :subject
@@ -81,7 +90,7 @@ INSERT INTO cursors (subscription, part, pos, at) VALUES (:subscription, :part, 
 
 -- name: make_replay
 -- A subscription gets a range of the log once more.
-INSERT INTO cursors (subscription, part, pos, at, stop_at) VALUES (:subscription, :part, :pos, :at, :stop_at)
+INSERT INTO cursors (subscription, part, pos, at, stop_at, paused) VALUES (:subscription, :part, :pos, :at, :stop_at, :paused)
 
 -- name: drop_parts
 -- A subscription has fewer parts than before.
@@ -104,8 +113,8 @@ SELECT fence, pos FROM cursors WHERE subscription = :subscription AND part = :pa
 UPDATE cursors SET pos = :pos, at = :at, fence = fence + 1 WHERE subscription = :subscription
 
 -- name: pause_subscription
--- A person stops a subscription, or lets it go on.
-UPDATE cursors SET paused = :paused WHERE subscription = :subscription
+-- A person stops a subscription and its replays, or lets them go on.
+UPDATE cursors SET paused = :paused WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
 
 -- name: claim_part
 -- Take a part that nobody holds, or whose holder has not been heard of for too long; the fence shuts out whoever had it.
@@ -123,13 +132,13 @@ UPDATE cursors SET holder = NULL, until = NULL WHERE subscription = :subscriptio
 
 -- name: hold
 -- A subject waits for the next attempt at one of its events, and its later events wait behind it.
-INSERT INTO held (subscription, kind, subject, pos, attempt, next_at, error, alone)
-VALUES (:subscription, :kind, :subject, :pos, :attempt, :next_at, :error, :alone)
-ON CONFLICT (subscription, pos) DO UPDATE SET attempt = excluded.attempt, next_at = excluded.next_at, error = excluded.error
+INSERT INTO held (subscription, kind, subject, pos, attempt, next_at, error, alone, begun_at)
+VALUES (:subscription, :kind, :subject, :pos, :attempt, :next_at, :error, :alone, :begun_at)
+ON CONFLICT (subscription, pos) DO UPDATE SET attempt = excluded.attempt, next_at = excluded.next_at, error = excluded.error, begun_at = excluded.begun_at
 
 -- name: held_of
 -- The subjects of a subscription that wait.
-SELECT kind, subject, pos, attempt, next_at, error, alone FROM held WHERE subscription = :subscription ORDER BY pos
+SELECT kind, subject, pos, attempt, next_at, error, alone, begun_at FROM held WHERE subscription = :subscription ORDER BY pos
 
 -- name: release
 -- An event is no longer held.

@@ -7,6 +7,7 @@ from zlib import crc32
 
 from headrace._base.clock import Instant
 from headrace._events.model import (
+    REPLAY_MARK,
     SLOTS,
     Cursor,
     DeadLetter,
@@ -17,6 +18,7 @@ from headrace._events.model import (
     Subject,
     Verdict,
     Wait,
+    base_name,
 )
 from headrace._events.topic import matches, matches_any
 from headrace._ports.database import Reader, Row, SqlValue, Transaction
@@ -239,17 +241,27 @@ def open_cursors(tx: Transaction, subscription: str, *, parts: int, beginning: b
         if found:
             tx.run(SQL.drop_parts, {"subscription": subscription, "parts": parts})
             tx.run(SQL.set_cursor, {"subscription": subscription, "pos": start, "at": at})
+            pause_subscription(tx, subscription, paused=found[0].paused)
         found = cursors_of(tx, subscription)
     return found
 
 
-def make_replay(tx: Transaction, subscription: str, *, parts: int, after: int, until: int, at: Instant) -> list[Cursor]:
+def make_replay(tx: Transaction, name: str, *, parts: int, after: int, until: int, at: Instant) -> list[Cursor]:
+    """The cursors of a replay; one of a paused subscription waits with it."""
+    paused = any(cursor.paused for cursor in cursors_of(tx, base_name(name)))
     for part in range(parts):
         tx.run(
             SQL.make_replay,
-            {"subscription": subscription, "part": part, "pos": after, "stop_at": until, "at": at},
+            {"subscription": name, "part": part, "pos": after, "stop_at": until, "at": at, "paused": int(paused)},
         )
-    return cursors_of(tx, subscription)
+    return cursors_of(tx, name)
+
+
+def pause_subscription(tx: Transaction, subscription: str, *, paused: bool) -> None:
+    tx.run(
+        SQL.pause_subscription,
+        {"subscription": subscription, "replays": subscription + REPLAY_MARK, "paused": int(paused)},
+    )
 
 
 def cursors_of(reader: Reader, subscription: str) -> list[Cursor]:
@@ -307,6 +319,7 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
             "next_at": held.next_at,
             "error": seal(tx, held.error),
             "alone": int(held.alone),
+            "begun_at": held.begun_at,
         },
     )
 
@@ -323,8 +336,8 @@ def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:
 
 def held_of(reader: Reader, subscription: str) -> list[Held]:
     return [
-        Held(Subject(kind, subject), position, attempt, next_at, unseal(reader, error), bool(alone))
-        for kind, subject, position, attempt, next_at, error, alone in reader.all(
+        Held(Subject(kind, subject), position, attempt, next_at, unseal(reader, error), bool(alone), begun_at)
+        for kind, subject, position, attempt, next_at, error, alone, begun_at in reader.all(
             SQL.held_of, {"subscription": subscription}
         )
     ]

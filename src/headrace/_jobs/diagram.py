@@ -11,6 +11,10 @@ from headrace._jobs.lifecycle import Lifecycle, Move
 _WIDTH, _HEIGHT = 150, 34
 _COLUMN, _ROW = 300, 86
 _MARGIN = 24
+_COLOURS = (
+    "svg{background:#fff;font:14px sans-serif}.state rect{fill:#fff;stroke:#567}.terminal rect{fill:#eef2f5}"
+    ".current rect{stroke-width:3}.way{fill:none;stroke:#567}.tip,.begin{fill:#567}.topic{fill:#567;font-size:11px}"
+)
 
 
 class _Box(NamedTuple):
@@ -36,6 +40,11 @@ def as_svg(lifecycle: Lifecycle[Any], *, state: str | None = None) -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         f'<path class="tip" d="M0 0 L8 4 L0 8 z"/></marker></defs>{arrows}{nodes}</svg>'
     )
+
+
+def as_svg_file(lifecycle: Lifecycle[Any], *, state: str | None = None) -> str:
+    """The same with colours of its own, for a file that no page surrounds."""
+    return as_svg(lifecycle, state=state).replace("<defs>", f"<style>{_COLOURS}</style><defs>", 1)
 
 
 def _places(lifecycle: Lifecycle[Any]) -> dict[str, _Box]:

@@ -16,11 +16,12 @@ from headrace._base.wording import count
 from headrace._cli import logbook, target
 from headrace._cli.commands.preflight import in_json
 from headrace._cli.problem import Problem
-from headrace._cli.screen import Screen, coloured, common
+from headrace._cli.screen import Screen, common
 from headrace._cli.store_file import check_writable, load_settings
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace
+    from headrace._authoring.pipeline import Pipeline
     from headrace.settings import LoadedSettings
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -117,24 +118,36 @@ def _announce(screen: Screen, app: Headrace, address: str, *, needs_token: bool)
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "subscriptions": _subscriptions(app), "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
              "needs_token": needs_token},
             on_one_line=True,
         )  # fmt: skip
         return
     access = "to whoever has a token (`headrace tokens new NAME` makes one)" if needs_token else "to this machine"
     pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Open", access), ("Store", str(app.path))]
-    pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
+    pairs += [("Pipeline", _pipeline_in_words(pipeline)) for pipeline in app.pipelines]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
     pairs.append(("Taken up", count(total, "open run") + (f" ({states})" if runs else "")))
     pairs.append(("Preflight", _fit_in_words(app)))
     if app.stand_ins:
-        pairs.append(
-            ("Stand-ins", coloured("warn", "every outside service is played by its stand-in; nothing here is real"))
-        )
+        pairs.append(("Stand-ins", "every outside service is played by its stand-in; nothing here is real"))
     screen.facts(pairs)
     screen.say("Ctrl+C stops it; runs go on at the next start.")
+
+
+def _subscriptions(app: Headrace) -> dict[str, dict[str, list[str]]]:
+    """Topics by the name of the subscription, by pipeline."""
+    return {
+        pipeline.name: {f"{pipeline.name}.{trigger.name}": list(trigger.patterns) for trigger in pipeline.triggers}
+        for pipeline in app.pipelines
+    }
+
+
+def _pipeline_in_words(pipeline: Pipeline) -> str:
+    flows = ", ".join(flow.name for flow in pipeline.flows) or "no flows"
+    reads = [f"{pipeline.name}.{trigger.name} reads {', '.join(trigger.patterns)}" for trigger in pipeline.triggers]
+    return "\n".join([f"{pipeline.name}: {flows}", *reads])
 
 
 def _fit_in_words(app: Headrace) -> str:
@@ -149,7 +162,5 @@ def _fit_in_words(app: Headrace) -> str:
         return f"{count(fit.checked, 'open run')} {verb} this code{skipped}"
     lines = [f"{item.run_id}: {item.reason}" for item in fit.problems[:5]]
     more = [f"and {len(fit.problems) - 5} more"] if len(fit.problems) > 5 else []
-    head = coloured(
-        "warn", f"{len(fit.problems)} of {fit.checked} open runs do not fit this code and are blocked{skipped}"
-    )
+    head = f"{len(fit.problems)} of {fit.checked} open runs do not fit this code and are blocked{skipped}"
     return "\n".join([head, *lines, *more])

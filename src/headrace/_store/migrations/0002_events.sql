@@ -58,6 +58,7 @@ CREATE TABLE held (                         -- subjects that wait for the next a
     next_at      INTEGER NOT NULL,
     error        BLOB,
     alone        INTEGER NOT NULL,
+    begun_at     INTEGER NOT NULL,          -- the first attempt at it
     PRIMARY KEY (subscription, pos)
 ) WITHOUT ROWID;
 

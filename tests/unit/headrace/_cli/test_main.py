@@ -20,8 +20,8 @@ from headrace.errors import RunNotFound
 
 def groups() -> list[LazyGroup]:
     assert isinstance(main, LazyGroup)
-    known = [main.get_command(click.Context(main), name) for name in main.commands_in]
-    return [main, *(group for group in known if isinstance(group, LazyGroup))]
+    nouns = [main.get_command(click.Context(main), name) for name in main.commands_in]
+    return [main, *(noun for noun in nouns if isinstance(noun, LazyGroup))]
 
 
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.name)

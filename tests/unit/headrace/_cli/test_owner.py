@@ -58,3 +58,15 @@ def test_token_that_is_gone(tmp_path: Path, lock: OwnerLock) -> None:
     lock.announce("http://127.0.0.1:1", str(tmp_path / "nope"))
 
     assert refused(tmp_path / "a.db").code == "no_permission"
+
+
+def test_whoever_can_do_without_the_owner_asks_only_one_that_answers(tmp_path: Path, lock: OwnerLock) -> None:
+    """Reading has another way: the file."""
+    without_api = OwnerClient.reach(tmp_path / "a.db")
+    token = tmp_path / "a.db.token"
+    token.write_text("secret")
+    lock.announce("http://127.0.0.1:1", str(token))
+
+    assert without_api is None
+    assert OwnerClient.reach(tmp_path / "nobody.db") is None
+    assert OwnerClient.reach(tmp_path / "a.db") is not None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from headrace._cli.screen import Screen, due, one_line, printable, short_json
+from headrace._cli.screen import Screen, Table, due, long_json, one_line, printable, short_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,6 +23,15 @@ def test_columns_stand_below_their_heads(capsys: pytest.CaptureFixture[str]) -> 
     Screen(as_json=False).table(("A", "B"), [("日本", "x"), ("a", "yy")])
 
     assert capsys.readouterr().out.splitlines() == ["A     B", "日本  x", "a     yy"]
+
+
+def test_rows_that_come_later_make_columns_wider(capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows a log does not know how long the next topic will be."""
+    table = Table(("A", "B"))
+    table.add([("a", "x")])
+    table.add([("aaa", "y"), ("a", "z")])
+
+    assert capsys.readouterr().out.splitlines() == ["A  B", "a  x", "aaa  y", "a    z"]
 
 
 def test_nothing_is_cut_when_it_is_not_for_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,3 +61,5 @@ def test_empty_facts_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_values_are_shortened() -> None:
     """A value of 16 MiB in a table helps nobody."""
     assert len(short_json("x" * 1000)) == 60
+    assert long_json({"a": 1}) == '{\n "a": 1\n}'
+    assert "9002 characters; --json has them all" in long_json("x" * 9000)

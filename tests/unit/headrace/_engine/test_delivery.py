@@ -162,6 +162,27 @@ async def test_what_never_works_becomes_a_dead_letter(target: Any) -> None:
 
 
 @pytest.mark.parametrize("target", [note, note_in_transaction], ids=lambda target: target.__name__)
+async def test_a_deadline_is_for_all_attempts_together(target: Any) -> None:
+    """It says how long an event is worth trying, over restarts too; a time for each attempt is the timeout."""
+    book = Notebook(failing={"a/0": 10**9})
+    patient = Retry(attempts=None, first=60, factor=1, deadline=300)
+    async with Harness(reading(target, retry=patient), ports=book) as harness:
+        await harness.publish("number.came", 0, subject="a")
+        await harness.advance(3 * MINUTE)
+        await harness.restart()
+        early = await harness.app.dead_letters()
+        await harness.advance(3 * MINUTE)
+        (letter,) = await harness.app.dead_letters()
+
+        assert early == []
+        assert letter.attempts == 6
+        book.failing.clear()
+        await harness.app.redrive(letter.id)
+        await harness.settle()
+        assert await harness.app.dead_letters() == []
+
+
+@pytest.mark.parametrize("target", [note, note_in_transaction], ids=lambda target: target.__name__)
 async def test_a_dead_letter_is_tried_again(target: Any) -> None:
     """Mended outside, it is one button; it comes after what was handled meanwhile."""
     book = Notebook(failing={"a/1": 99})

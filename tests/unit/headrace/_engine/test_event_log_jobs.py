@@ -257,3 +257,38 @@ async def test_waiting_for_a_job_says_how_it_ended() -> None:
 
         with pytest.raises((RunFailed, RunCancelled), match="not in stock"):
             await harness.app.handle(run.id).result()
+
+
+async def test_no_run_begins_for_a_job_that_was_cancelled_before_its_turn() -> None:
+    """The order was cancelled while the subscription was paused; packing it now would be wrong."""
+    stock = Stock()
+    async with Harness(pipeline, ports=stock) as harness:
+        await harness.app.pause_subscription("shop.deliver")
+        await harness.publish("order.placed", subject="o-1")
+        await harness.app.cancel_job("order", "o-1")
+        await harness.app.resume_subscription("shop.deliver")
+        await harness.settle()
+        again = await harness.app.retry_job("order", "o-1")
+        await harness.advance(11 * MINUTE)
+        job = await harness.app.job("order", "o-1")
+
+        assert again.generation == 2
+        assert (job.state, job.generation) == ("sent", 2)
+        assert len(harness.runs()) == len(stock.packed) == 1
+
+
+async def test_a_replay_begins_no_run_for_an_earlier_life_of_a_job() -> None:
+    """It would replace the run of the present one."""
+    stock = Stock(missing={"o-1"})
+    async with Harness(pipeline, ports=stock) as harness:
+        await harness.publish("order.placed", subject="o-1")
+        await harness.advance(2 * MINUTE)
+        stock.missing.clear()
+        await harness.app.retry_job("order", "o-1")
+        await harness.settle()
+        await harness.app.replay("shop.deliver", after=0)
+        await harness.advance(11 * MINUTE)
+        job = await harness.app.job("order", "o-1")
+
+        assert (job.state, job.generation) == ("sent", 2)
+        assert [run.state for run in harness.runs()] == ["failed", "completed"]

@@ -4,7 +4,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from headrace import Lifecycle
-from headrace._jobs.diagram import as_svg
+from headrace._jobs.diagram import as_svg, as_svg_file
 
 ORDER: Lifecycle[Any] = Lifecycle(
     "order",
@@ -47,3 +47,14 @@ def test_names_cannot_break_the_drawing() -> None:
     odd: Lifecycle[Any] = Lifecycle("odd", moves=[("a", None, '<b>"&'), ("c", '<b>"&', "done")], terminal=["done"])
 
     assert '<b>"&' in [text.text for text in ElementTree.fromstring(as_svg(odd)).iter(f"{SVG}text")]
+
+
+def test_a_file_brings_its_own_colours() -> None:
+    """Without a page around it, boxes would be black, and so would their names."""
+    drawing = ElementTree.fromstring(as_svg_file(ORDER, state="packed"))
+
+    style = drawing.find(f"{SVG}style")
+    assert style is not None
+    assert all(
+        f".{name}" in str(style.text) for name in ("state", "terminal", "current", "way", "tip", "topic", "begin")
+    )

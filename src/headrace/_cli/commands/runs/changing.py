@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from headrace._cli.owner import OwnerClient
 from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.typed_value import json_of, text_of_file, value_of
 
 
 @click.command()
@@ -80,19 +79,9 @@ def _wait(screen: Screen, store: Path, run: Any) -> None:
 def _whole(given: str | None) -> dict[str, object]:
     if given is None:
         return {}
-    text = given
-    try:
-        if given == "-":
-            text = sys.stdin.read()
-        elif given.startswith("@"):
-            text = Path(given[1:]).read_text(encoding="utf-8")
-        value = json.loads(text)
-    except OSError as error:
-        raise WrongUse(f"--input: {given[1:]} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise WrongUse(
-            f"--input is no JSON: {error}", hint="""for example: --input '{"day": "2026-01-31"}'"""
-        ) from error
+    is_file = given == "-" or given.startswith("@")
+    text = text_of_file(given.removeprefix("@"), "--input") if is_file else given
+    value = json_of(text, "--input", example="""--input '{"day": "2026-01-31"}'""")
     if not isinstance(value, dict):
         raise WrongUse(f"--input is a JSON {type(value).__name__}, not an object of arguments by name")
     return value
@@ -102,17 +91,7 @@ def _pair(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise WrongUse(f"--arg {text!r} is not NAME=VALUE", hint="for example: --arg day=2026-01-31")
-    return name, _value(value, f"--arg {name}")
-
-
-def _value(text: str, place: str) -> object:
-    """JSON; text that does not even look like it is taken as it is."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        if text.lstrip()[:1] in ("{", "[", '"'):
-            raise WrongUse(f"{place} is no JSON: {error}") from error
-        return text
+    return name, value_of(value, f"--arg {name}")
 
 
 @click.command()
@@ -126,7 +105,7 @@ def send(screen: Screen, run: str, topic: str, value: str, store: Path) -> None:
 
     VALUE is JSON, or plain text where that is no JSON.
     """
-    answer = OwnerClient.find(store).post("runs", run, "send", body={"topic": topic, "value": _value(value, "VALUE")})
+    answer = OwnerClient.find(store).post("runs", run, "send", body={"topic": topic, "value": value_of(value, "VALUE")})
     _tell(screen, answer, "has the message")
 
 
