@@ -15,7 +15,6 @@ from headrace._engine.resident import Resident
 from headrace._ports.database import Database, Transaction
 from headrace._runs.model import Begun, NewRun, RunState
 from headrace._runs.store import SQL, continue_as, end, run_by_pk
-from headrace.errors import EngineUnavailable
 
 Waiters = list[tuple[int, int]]
 
@@ -49,13 +48,14 @@ class Endings:
             return
         at = self._journal.now_for(run)
 
-        def operation(tx: Transaction) -> Waiters:
+        def operation(tx: Transaction) -> Waiters | None:
             return end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
 
         def done(waiters: Waiters | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if waiters is None:
-                self._fail(error or EngineUnavailable("the end of a run could not be recorded"))
+            if error is not None:
+                self._fail(error)
+            if waiters is None:  # it was ended by force meanwhile, and whoever did that tells
                 return
             log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
             self.over(run.pk, waiters, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
@@ -68,8 +68,9 @@ class Endings:
 
         def done(begun: Begun | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if begun is None:
-                self._fail(error or EngineUnavailable("a run could not be continued"))
+            if error is not None:
+                self._fail(error)
+            if begun is None:  # as above
                 return
             self._tell_callers(run.pk, None)
             # Not as a fresh one: it has inherited messages.

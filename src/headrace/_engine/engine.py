@@ -389,7 +389,7 @@ def _cancel(tx: Transaction, run_id: str, at: int, *, force: bool) -> tuple[int,
         raise RunAlreadyEnded(run_id, state)
     if force or state in SET_ASIDE:
         reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
-        return pk, RunState.CANCELLED, end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
+        return pk, RunState.CANCELLED, end(tx, pk, RunState.CANCELLED, at=at, reason=reason) or []
     tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
     return pk, RunState.CANCELLING, []
 

@@ -59,8 +59,13 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
     return Begun(row[0], new.id, number, new.state, created=True)
 
 
-def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun:
-    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters."""
+def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun | None:
+    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters.
+
+    None: somebody else has ended it meanwhile, so nothing goes on.
+    """
+    if tx.one(SQL.open_run, {"pk": old}) is None:
+        return None
     begun = _insert(tx, new, number=number)
     tx.run(SQL.move_waiters, {"old": old, "new": begun.pk})
     _move_messages(tx, old, begun.pk, seen)
@@ -93,8 +98,8 @@ def end(
     result: bytes | None = None,
     error: bytes | None = None,
     continued_as: int | None = None,
-) -> list[tuple[int, int]]:
-    """Record the outcome of a run; those who wait for it are made due. Returns (waiter, command) pairs."""
+) -> list[tuple[int, int]] | None:
+    """Record the outcome of a run; those who wait for it are made due. Returns (waiter, command) pairs; None: it had ended already."""
     changed = tx.run(
         SQL.end_run,
         {
@@ -108,7 +113,7 @@ def end(
         },
     )
     if not changed:
-        return []
+        return None
     tx.run(SQL.forget_waits, {"waiter": pk})
     tx.run(SQL.forget_messages, {"run": pk})
     waiters = [(row[0], row[1]) for row in tx.all(SQL.waiters_of, {"run": pk})]
