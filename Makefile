@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix lock bench crash docs screenshots clean
+.PHONY: help setup demo test check fix lock bench crash mutants docs screenshots clean
 
 help: ## List these recipes
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ bench: setup ## Measure beside peers and a bare loop; pass more with ARGS=
 
 crash: setup ## Thousands of random programs and crashes; pass more with ARGS=
 	@scripts/crash $(ARGS)
+
+mutants: setup ## Plant bugs in copies of the code, and see each one caught; pass more with ARGS=
+	@scripts/mutants $(ARGS)
 
 docs: setup ## Write docs/reference anew from the code
 	@scripts/docs

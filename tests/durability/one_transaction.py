@@ -1,14 +1,12 @@
-"""Lets a test say what goes into the same transaction, which the writer's thread decides otherwise.
-
-Whoever uses it needs the mark ``allow_blocking``.
-"""
+"""Lets a test say what goes into the same transaction, and what goes ahead of what, which the writer's thread decides otherwise."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from headrace.testing import Harness, faults
 
@@ -17,7 +15,7 @@ _TURNS = 6
 
 
 def gather_what_comes(harness: Harness) -> None:
-    """Whatever is handed over in the next turns of the loop goes into one transaction."""
+    """Whatever is handed over in the next turns of the loop goes into one transaction; the test needs the mark ``allow_blocking``."""
     loop, began, enough = asyncio.get_running_loop(), threading.Event(), threading.Event()
 
     def occupy_the_writer(_tx: object) -> None:
@@ -53,3 +51,23 @@ def gathered_at(harness: Harness, point: str, *, dies: bool = False) -> Iterator
         yield passed
     finally:
         faults.unwatch(gather)
+
+
+@contextmanager
+def asked_just_before(point: str, ask: Callable[[], Coroutine[Any, Any, object]]) -> Iterator[None]:
+    """A call that is handed over in the moment in which a fault point is passed, ahead of what follows; its caller has hung up."""
+    asked: list[str] = []
+
+    def hand_over(passed: str, _about: object) -> None:
+        if passed == point and not asked:
+            asked.append(passed)
+            call = ask()
+            with suppress(StopIteration):
+                call.send(None)
+            call.close()
+
+    faults.watch(hand_over)
+    try:
+        yield
+    finally:
+        faults.unwatch(hand_over)

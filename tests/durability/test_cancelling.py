@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Coroutine
 from datetime import timedelta
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from headrace import Run, flow, receive, sleep, step, use
+from headrace import continue_as_new, flow, receive, sleep, step, use
 from headrace._engine.engine import Limits
 from headrace.errors import RunAlreadyEnded, RunCancelled, RunTimedOut
-from headrace.testing import Harness, faults
-from tests.durability.one_transaction import gather_what_comes
+from headrace.testing import Harness
+from tests.durability.one_transaction import asked_just_before, gather_what_comes
 
 MINUTE = timedelta(minutes=1)
 
@@ -91,23 +91,16 @@ async def expects() -> str:
 async def test_a_cancellation_is_not_erased_by_a_run_that_settles_behind_it(ran: Counter[str]) -> None:
     """The run writes down that it waits in the transaction in which it is asked to stop, and all memory of it dies with the process."""
     async with Harness(expects, ports=ran) as harness:
-        asked: list[str] = []
 
-        def cancel_and_die(point: str, _about: object) -> None:
-            if point == "delivery.before" and not asked:
-                asked.append(point)
-                gather_what_comes(harness)
-                harness.crash_once(at_commit=2)
-                cancelling = harness.app.engine.cancel("expects")
-                with suppress(StopIteration):
-                    cancelling.send(None)  # handed over now, ahead of what the run writes
-                cancelling.close()
+        def cancel_and_die() -> Coroutine[Any, Any, object]:
+            gather_what_comes(harness)
+            harness.crash_once(at_commit=2)
+            return harness.app.engine.cancel("expects")
 
-        faults.watch(cancel_and_die)
-        run = await harness.start(expects)
-        with pytest.raises(RunCancelled):
-            await run.result()
-        faults.unwatch(cancel_and_die)
+        with asked_just_before("delivery.before", cancel_and_die):
+            run = await harness.start(expects)
+            with pytest.raises(RunCancelled):
+                await run.result()
 
         assert harness.crashes == 1
     assert ran == {"cleaned up": 1}
@@ -191,24 +184,57 @@ async def works_on() -> str:
     return await receive("go", str)
 
 
-async def test_a_run_that_ends_as_it_is_ended_by_force_has_one_outcome(tmp_path: Path, ran: Counter[str]) -> None:
-    """Two ends on their way to the disk: the first one counts, for the file and for everybody who waits."""
-    async with Harness(works_on, ports=ran, store=tmp_path / "kept.db") as harness:
-        run: Run[str] = await harness.start(works_on)
+@flow(id="starts-afresh")
+async def starts_afresh(number: int = 1) -> str:
+    await receive("go", str)
+    if number < 3:
+        continue_as_new(number + 1)
+    return "over"
+
+
+async def test_a_run_that_ends_as_it_is_ended_by_force_has_one_outcome(
+    ran: Counter[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two ends on their way to the disk: the first one counts, for the file, for everybody who waits, and in the log."""
+    caplog.set_level("INFO")
+    async with Harness(works_on, ports=ran) as harness:
+        run = await harness.start(works_on)
         await harness.settle()
-
-        def end_by_force(point: str, _about: object) -> None:
-            if point == "run.before_end":
-                ending = harness.app.engine.cancel("works-on", force=True)
-                with suppress(StopIteration):
-                    ending.send(None)  # ahead of the end that the flow came to
-                ending.close()
-
-        faults.watch(end_by_force)
         waiting = asyncio.ensure_future(run.result())
-        await harness.send(run, "go", "on")
-        with pytest.raises(RunCancelled):
-            await waiting
-        faults.unwatch(end_by_force)
+        with asked_just_before("run.before_end", lambda: harness.app.engine.cancel("works-on", force=True)):
+            await harness.send(run, "go", "on")
+            with pytest.raises(RunCancelled):
+                await waiting
 
         assert (await run.view()).state == "cancelled"
+        assert "run.ended" not in caplog.text
+
+
+async def test_a_run_that_is_ended_by_force_as_it_starts_afresh_does_not_go_on() -> None:
+    """The one that would go on in its place has no right to."""
+    async with Harness(starts_afresh) as harness:
+        run = await harness.start(starts_afresh)
+        await harness.settle()
+        with asked_just_before("run.before_continue", lambda: harness.app.engine.cancel("starts-afresh", force=True)):
+            await harness.send(run, "go", "on")
+            with pytest.raises(RunCancelled):
+                await run.result()
+
+        assert [(view.number, view.state) for view in harness.runs()] == [(1, "cancelled")]
+
+
+async def test_a_run_that_is_replaced_as_it_starts_afresh_gives_way() -> None:
+    """Two runs want to be the second of this id; if neither gave way, the file would refuse one and everything would stop."""
+    async with Harness(starts_afresh) as harness:
+        run = await harness.start(starts_afresh)
+        await harness.settle()
+        arguments = starts_afresh.shape.encode((3,), {})
+        with asked_just_before(
+            "run.before_continue", lambda: harness.app.engine.start("starts_afresh", arguments, policy="replace")
+        ):
+            await harness.send(run, "go", "on")
+            await harness.settle()
+
+        await harness.send(run, "go", "on")
+        assert await harness.app.handle("starts-afresh").result() == "over"
+        assert [(view.number, view.state) for view in harness.runs()] == [(1, "replaced"), (2, "completed")]

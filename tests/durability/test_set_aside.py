@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from headrace import flow, step, use
 from headrace.errors import RunCancelled
-from headrace.testing import Harness, faults
+from headrace.testing import Harness
+from tests.durability.one_transaction import asked_just_before
 
 
 @step(at_most_once=True)
@@ -73,18 +73,9 @@ async def calls_known() -> str:
 async def test_a_child_begun_while_its_parent_is_ended_by_force_runs() -> None:
     """The parent is out of memory before it learns that its child is on disk."""
     async with Harness(calls_known, known) as harness:
-
-        def end_the_parent(point: str, _about: object) -> None:
-            if point == "child.before":
-                with suppress(StopIteration):
-                    ending = harness.app.engine.cancel("calls-known", force=True)
-                    ending.send(None)  # handed over now, ahead of the child
-                    ending.close()
-
-        faults.watch(end_the_parent)
-        run = await harness.start(calls_known)
-        with pytest.raises(RunCancelled):
-            await run.result()
-        faults.unwatch(end_the_parent)
+        with asked_just_before("child.before", lambda: harness.app.engine.cancel("calls-known", force=True)):
+            run = await harness.start(calls_known)
+            with pytest.raises(RunCancelled):
+                await run.result()
 
         assert await harness.app.handle("known").result() == "known"

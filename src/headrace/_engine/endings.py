@@ -18,7 +18,6 @@ from headrace._engine.tally import Tally
 from headrace._ports.database import Database, Transaction
 from headrace._runs.model import Begun, NewRun, Replaced, RunState
 from headrace._runs.store import continue_as, end, run_by_pk
-from headrace.errors import EngineUnavailable
 
 
 class Over(NamedTuple):
@@ -63,8 +62,10 @@ class Endings:
             return
         at = self._journal.now_for(run)
 
-        def operation(tx: Transaction) -> Over:
+        def operation(tx: Transaction) -> Over | None:
             ending = end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+            if ending is None:
+                return None
             told = self._log.write_end(
                 tx, run.id, run.number, ending, ended.state, at=at, result=ended.result, error=ended.error
             )
@@ -72,8 +73,9 @@ class Endings:
 
         def done(over: Over | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if over is None:
-                self._fail(error or EngineUnavailable("the end of a run could not be recorded"))
+            if error is not None:
+                self._fail(error)
+            if over is None:  # it was ended by force meanwhile, and whoever did that tells
                 return
             log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
             self.over(run.pk, over, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
@@ -86,8 +88,9 @@ class Endings:
 
         def done(begun: Begun | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if begun is None:
-                self._fail(error or EngineUnavailable("a run could not be continued"))
+            if error is not None:
+                self._fail(error)
+            if begun is None:  # as above
                 return
             self._tally.runs_begun += 1
             self._count_end(run.pk, RunState.REPLACED)

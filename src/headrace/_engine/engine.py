@@ -36,7 +36,7 @@ from headrace._events.model import Event, NewEvent, Published
 from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
-from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
+from headrace._runs.model import SET_ASIDE, Begun, Ending, JobOfRun, Message, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
 from headrace._store.companion import with_companion
 from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
@@ -489,7 +489,7 @@ class EmbeddedEngine:
             raise RunAlreadyEnded(run_id, state)
         if force or state in SET_ASIDE:
             reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
-            ending = end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
+            ending = end(tx, pk, RunState.CANCELLED, at=at, reason=reason) or Ending([])
             told = self.log.write_end(tx, run_id, number, ending, RunState.CANCELLED, at=at, result=None, error=None)
             return pk, RunState.CANCELLED, Over(ending.waiters, told)
         tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
@@ -13,6 +14,7 @@ from headrace.errors import ValueRefused
 D = TypeVar("D")
 
 MAX_NAME = 500
+NAME = r"^[^\x00-\x20\x7f-\xa0]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x20\x7f-\xa0])?$"
 SLOTS = 64
 """Subjects are spread over so many slots; the parts of a subscription share them."""
 REPLAY_MARK = "~"
@@ -31,9 +33,9 @@ class Subject(NamedTuple):
 
 def check_name(text: str, what: str) -> str:
     """An id that people can read, in one line."""
-    if not text or len(text) > MAX_NAME or not text.isprintable() or text != text.strip():
+    if len(text) > MAX_NAME or re.fullmatch(NAME, text) is None:
         raise ValueRefused(
-            f"{text[:80]!r} cannot be {what}: use 1 to {MAX_NAME} printable characters without spaces at the ends"
+            f"{text[:80]!r} cannot be {what}: use 1 to {MAX_NAME} characters, no control characters, no spaces at the ends"
         )
     return text
 

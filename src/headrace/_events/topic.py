@@ -12,7 +12,9 @@ from functools import lru_cache
 from headrace.errors import ValueRefused
 
 MAX_TOPIC = 255
-_WORD = re.compile(r"[^\s.*#]+")
+_WORD = r"""[!"$-)+,\-/-~]+"""  # printable ASCII without dots, stars and hashes
+TOPIC = rf"^{_WORD}(\.{_WORD})*$"
+PATTERN = rf"^({_WORD}|\*|#)(\.({_WORD}|\*|#))*$"
 _WILD = {"*": r"\.[^.]+", "#": r"(?:\.[^.]+)*"}
 
 
@@ -20,13 +22,13 @@ def check_topic(topic: str) -> str:
     """A topic that events may have; raises ValueRefused with the reason."""
     if any(wild in topic for wild in "*#"):
         raise ValueRefused(f"{topic!r} is a pattern; an event needs one topic, without * and #")
-    _check(topic, "topic")
+    _check(topic, TOPIC, "topic")
     return topic
 
 
 def check_pattern(pattern: str) -> str:
     """A pattern that a subscription may have; raises ValueRefused with the reason."""
-    _check(pattern, "topic pattern")
+    _check(pattern, PATTERN, "topic pattern")
     return pattern
 
 
@@ -47,13 +49,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(_WILD.get(word) or r"\." + re.escape(word) for word in pattern.split(".")))
 
 
-def _check(text: str, what: str) -> None:
-    words = text.split(".")
-    if (
-        len(text) > MAX_TOPIC
-        or not text.isprintable()
-        or not all(word in _WILD or _WORD.fullmatch(word) for word in words)
-    ):
+def _check(text: str, form: str, what: str) -> None:
+    if len(text) > MAX_TOPIC or re.fullmatch(form, text) is None:
         raise ValueRefused(
-            f"{text[:80]!r} cannot be a {what}: use words split by dots, for example 'goal.confirmed', at most {MAX_TOPIC} characters"
+            f"{text[:80]!r} cannot be a {what}: use words of ASCII letters, digits and signs split by dots, for example "
+            f"'goal.confirmed', at most {MAX_TOPIC} characters"
         )

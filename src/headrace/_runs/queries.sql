@@ -16,6 +16,10 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE pk = :pk
 
+-- name: open_run
+-- Whether a run is open.
+SELECT pk FROM runs WHERE pk = :pk AND finished_at IS NULL
+
 -- name: run_by_id
 -- The newest run of an id.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,

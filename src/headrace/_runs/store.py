@@ -70,7 +70,7 @@ def begin(tx: Transaction, new: NewRun, policy: str) -> Begun:
     begun = _insert(tx, new, number=number + 1)
     if state.is_open:
         ending = end(tx, pk, RunState.REPLACED, at=new.at, reason=f"replaced by run {number + 1} of the same id")
-        return begun._replace(replaced=Replaced(pk, ending))
+        return begun._replace(replaced=Replaced(pk, ending or Ending([])))
     return begun
 
 
@@ -102,8 +102,13 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
     return Begun(row[0], new.id, number, new.state, created=True, begun_at_pos=row[1])
 
 
-def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun:
-    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters."""
+def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Seen) -> Begun | None:
+    """End a run and begin the next one of its id in the same breath; whatever the old one has not seen moves over, and so do its waiters.
+
+    None: somebody else has ended it meanwhile, so nothing goes on.
+    """
+    if tx.one(SQL.open_run, {"pk": old}) is None:
+        return None
     begun = _insert(tx, new, number=number)
     tx.run(SQL.move_waiters, {"old": old, "new": begun.pk})
     _move_messages(tx, old, begun.pk, seen)
@@ -136,8 +141,8 @@ def end(
     result: bytes | None = None,
     error: bytes | None = None,
     continued_as: int | None = None,
-) -> Ending:
-    """Record the outcome of a run; those who wait for it are made due."""
+) -> Ending | None:
+    """Record the outcome of a run; those who wait for it are made due. None: it had ended already."""
     changed = tx.one(
         SQL.end_run,
         {
@@ -151,7 +156,7 @@ def end(
         },
     )
     if changed is None:
-        return Ending([])
+        return None
     tx.run(SQL.forget_waits, {"waiter": pk})
     tx.run(SQL.forget_event_waits, {"run": pk})
     tx.run(SQL.forget_messages, {"run": pk})

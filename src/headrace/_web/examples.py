@@ -130,8 +130,9 @@ _SUBSCRIPTION: Example = {
 EXAMPLES: dict[str, object] = {
     "Accepted": {"id": "order-17", "number": 1, "state": "waiting"},
     "CancelRun": {"force": False},
+    "ClientPayload": {"subject": "games", "id": None, "use_change_detection": True},
     "DeadLetterPage": {"letters": [_LETTER], "next": None},
-    "Dispatch": {"event_type": "data.fetched", "client_payload": {"subject": "games", "use_change_detection": True}},
+    "Dispatch": {"event_type": "data.fetched", "client_payload": {"subject": "games", "id": None, "use_change_detection": True}},
     "ErrorText": _ERROR,
     "EventPage": {"events": [_EVENT], "next": 310},
     "EventView": _EVENT,

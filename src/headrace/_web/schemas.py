@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from headrace._access.model import Scope
 from headrace._app.view import Json
+from headrace._events.model import MAX_NAME, NAME
+from headrace._events.topic import MAX_TOPIC, TOPIC
 from headrace._jobs.lifecycle import Lifecycle
+
+Topic = Annotated[str, Field(pattern=TOPIC, max_length=MAX_TOPIC)]
+Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 
 
 class _Body(BaseModel):
@@ -45,10 +50,10 @@ class CancelRun(_Body):
 class PublishEvent(_Body):
     """Append an event to the log."""
 
-    topic: str = Field(description="Words split by dots.", examples=["goal.confirmed"])
-    subject: str = Field(description="What it is about.", examples=["salah-44"])
+    topic: Topic = Field(description="Words split by dots.", examples=["goal.confirmed"])
+    subject: Name = Field(description="What it is about.", examples=["salah-44"])
     data: Json = Field(default=None, examples=[{"minute": 44}])
-    id: str | None = Field(default=None, description="Publishing the same id again changes nothing.")
+    id: Name | None = Field(default=None, description="Publishing the same id again changes nothing.")
     source: str | None = Field(default=None, description="Who says it.")
     time: AwareDatetime | None = Field(default=None, description="When it happened; now by default.")
 
@@ -81,21 +86,24 @@ class Redriven(BaseModel):
     letters: int
 
 
+class ClientPayload(BaseModel):
+    """Anything, and if they are there, what the event is about and its id."""
+
+    model_config = ConfigDict(extra="allow")
+
+    subject: Name | None = None
+    id: Name | None = None
+
+
 class Dispatch(_Body):
     """The body of GitHub's `repository_dispatch`."""
 
-    event_type: str = Field(max_length=255, examples=["data.fetched"])
-    client_payload: dict[str, Json] = Field(default={}, examples=[{"subject": "games", "use_change_detection": True}])
+    event_type: Topic = Field(examples=["data.fetched"])
+    client_payload: ClientPayload = Field(default=ClientPayload())
 
     @property
-    def subject(self) -> str:
-        named = self.client_payload.get("subject")
-        return named if isinstance(named, str) and named else "dispatches"
-
-    @property
-    def id(self) -> str | None:
-        named = self.client_payload.get("id")
-        return named if isinstance(named, str) and named else None
+    def data(self) -> dict[str, Json]:
+        return self.client_payload.model_dump(exclude_unset=True)
 
 
 class MoveView(BaseModel):

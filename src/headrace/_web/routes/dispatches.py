@@ -16,6 +16,12 @@ async def dispatch(app: App, body: Dispatch) -> None:
 
     Its subject is `client_payload.subject` if there is one, and `dispatches` otherwise; `client_payload.id` makes it once for each id.
     """
+    payload = body.client_payload
     await app.publish(
-        body.event_type, body.client_payload, subject=body.subject, id=body.id, source="dispatches", plain=True
+        body.event_type,
+        body.data,
+        subject=payload.subject or "dispatches",
+        id=payload.id,
+        source="dispatches",
+        plain=True,
     )

@@ -9,13 +9,21 @@ from fastapi import APIRouter, Query
 from headrace._app.event_questions import event_named, history_page, page_of_events, topics_of
 from headrace._app.event_view import EventPage, EventView, HistoryPage, ReplayView, SubscriptionView, TopicView
 from headrace._events.model import Published, Subject
+from headrace._events.topic import MAX_TOPIC, PATTERN
 from headrace._web.given import App, Cursor, Id, Limit
 from headrace._web.openapi import problems
 from headrace._web.schemas import PublishEvent, ReplayEvents, Switched
 
 router = APIRouter()
 
-Topic = Annotated[str, Query(description="A topic, or a pattern: `*` is one word, `#` any number of words.")]
+Topic = Annotated[
+    str,
+    Query(
+        description="A topic, or a pattern: `*` is one word, `#` any number of words.",
+        pattern=PATTERN,
+        max_length=MAX_TOPIC,
+    ),
+]
 Job = Annotated[str, Query(description="The lifecycle, if the subject is a job.")]
 
 
