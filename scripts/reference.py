@@ -47,12 +47,17 @@ The commands of `runs` give the objects of the [HTTP API](http.md):
 | `runs send`, `cancel`, `retry` | [Accepted](http.md#accepted) |
 | `runs stack` | [Stack](http.md#stack) |
 | `runs watch` | an object a line; `event` is `entry`, `attempt`, `state` or, at last, `end` with the fields of RunResult |
-| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` by pipeline, `runs` by state, `preflight` as below or null |
+| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` by pipeline, `runs` by state, `preflight` as below or null, `needs_token` |
 | `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
 | `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
 | `config` | by variable: `value`, `source` (`default`, `environment`) |
-| `check` | `file`, `sound`, `schema`, `rows` by table; `findings`: list of `check`, `detail` |
+| `check` | `file`, `sound`, `schema`, `rows` by table; `findings`: list of `check`, `detail`; `unopened`: values whose key was not given |
+| `keys new` | `key`, `id` |
+| `keys rotate` | `file`, `key` and `forgotten` by their ids, `rewritten`, `written_anew` |
 | `backup` | `file`, `schema`, `rows` by table, `bytes`, `sha256`, `created_at`; the same is beside the copy |
+| `tokens new` | [MadeToken](http.md#madetoken) |
+| `tokens ls` | [TokenList](http.md#tokenlist) |
+| `tokens revoke` | [TokenView](http.md#tokenview) |
 | `bench` | `machine` and `measured`, times in the unit of their name |
 """
 
@@ -140,9 +145,12 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
 def _kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(kind))
-    label = {"timedelta": "duration", "int | None": "int"}
-    name = kind.__name__ if inspect.isclass(kind) else str(kind)
-    return f"`{label.get(name, name)}`".replace("|", "\\|")
+    label = {"timedelta": "duration"}
+    if get_origin(kind) is tuple:
+        return "names"
+    words = [item for item in get_args(kind) if item is not type(None)] or [kind]
+    name = " | ".join(item.__name__ if inspect.isclass(item) else str(item) for item in words)
+    return f"`{label.get(name, name).replace('SecretStr', 'secret')}`".replace("|", "\\|")
 
 
 def _default(field: Any) -> str:
@@ -151,21 +159,43 @@ def _default(field: Any) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    return "none" if value is None else f"`{TypeAdapter(field.annotation).dump_json(value).decode().strip(chr(34))}`"
+    return (
+        "none" if value in (None, ()) else f"`{TypeAdapter(field.annotation).dump_json(value).decode().strip(chr(34))}`"
+    )
+
+
+HTTP_API = """\
+`headrace up` answers at the address that it prints; the lock file beside the store names it too.
+The description for programs is at `/api/openapi.json`.
+
+**Tokens.** On this machine none is needed; others need one, and `HEADRACE_SERVER__TOKENS=always` asks everybody.
+It is sent as `Authorization: Bearer TOKEN`, or a browser logs in with it at `/login`.
+Its scope says how far it reaches: `read`, `operate` or `admin`, each with what those before it may.
+[Open the server to others](../how-to/open-the-server-to-others.md) shows how.
+
+All paths that do not begin with `/api/` are for people: the [dashboard](../how-to/use-the-dashboard.md), and pages of pipelines.
+
+**Bodies** are JSON and say so with `Content-Type: application/json`.
+Run ids in paths are percent-encoded, slashes included.
+Instants are ISO 8601 in UTC.
+
+**Pages.** A list has `next`; pass it as `cursor` to get the page that follows.
+
+**Doing it once.** A POST that comes with an `Idempotency-Key`, a new UUID for each request, is carried out once, however often it is sent.
+Whoever sends it again gets the first answer, with the header `Idempotency-Replayed: true`, for 24 hours.
+The same key with another request is refused with 422, and with 409 while the first request is still being carried out.
+Requests that were refused are not remembered.
+"""
 
 
 def http_page() -> str:
     from headrace import Headrace
 
-    api = importlib.import_module("headrace._web.app").create_app(Headrace([], store="any"), token=None).openapi()
-    page = ["# HTTP API of the owner", MADE.format(source="`headrace._web`")]
-    page += [
-        "`headrace up` answers at the address that it prints; the lock file beside the store names it too.",
-        "Every request under `/api/` needs `Authorization: Bearer TOKEN`; the token is in the file that the lock file names.",
-        "All other paths are pages of the [dashboard](../how-to/use-the-dashboard.md), which asks nobody on this machine for a token.",
-        "Run ids in paths are percent-encoded, slashes included.",
-        "Instants are ISO 8601 in UTC.\n",
-    ]
+    admission = importlib.import_module("headrace._web.admission").Admission()
+    api = importlib.import_module("headrace._web.app").create_app(Headrace([], store="any"), admission).openapi()
+    page = ["# HTTP API of the owner", MADE.format(source="`headrace._web`"), HTTP_API]
+    page += ["# Refusals\n", *_refusals(api["components"]["responses"])]
+    page += ["# Requests\n"]
     for path, methods in api["paths"].items():
         for method, about in methods.items():
             page += [f"## {method.upper()} {path}\n", about["description"] + "\n", *_call(about)]
@@ -175,8 +205,21 @@ def http_page() -> str:
     return "\n".join(page)
 
 
+def _refusals(answers: dict[str, Any]) -> Iterator[str]:
+    statuses = importlib.import_module("headrace._web.examples").PROBLEMS
+    yield "Each is a [Problem](#problem) with a `code` for programs, a `message` for people and a `hint` what to do.\n"
+    yield from ("| status | meaning | for example |", "|---|---|---|")
+    for status, about in statuses.items():
+        code = answers[about.name]["content"]["application/json"]["example"]["error"]["code"]
+        yield f"| {status} | {about.description} | `{code}` |"
+    yield ""
+
+
 def _call(about: dict[str, Any]) -> Iterator[str]:
-    rows = [(one["name"], one["schema"], one.get("description", "")) for one in about.get("parameters", ())]
+    yield f"Scope: `{about['x-scope']}`.\n" if "x-scope" in about else "Needs no token.\n"
+    # The key of idempotency is the same everywhere, and told once.
+    parameters = [one for one in about.get("parameters", ()) if one["name"] != "Idempotency-Key"]
+    rows = [(one["name"], one["schema"], one.get("description", "")) for one in parameters]
     if rows:
         yield from ("| parameter | type | meaning |", "|---|---|---|")
         yield from (f"| `{name}` | {_type(schema)} | {meaning} |" for name, schema, meaning in rows)
@@ -184,9 +227,17 @@ def _call(about: dict[str, Any]) -> Iterator[str]:
     if "requestBody" in about:
         yield f"Body: {_type(about['requestBody']['content']['application/json']['schema'])}."
     for status, answer in about["responses"].items():
-        if status != "default":
-            yield f"Answer {status}: {_type(answer['content']['application/json']['schema'])}."
-    yield ""
+        if status.startswith("2"):
+            yield f"Answer {status}: {_answer(answer.get('content', {}))}."
+    refused = [status for status, answer in about["responses"].items() if "$ref" in answer]
+    yield f"Refused with: {', '.join(refused)}.\n"
+
+
+def _answer(content: dict[str, Any]) -> str:
+    if not content:
+        return "nothing"
+    media, body = next(iter(content.items()))
+    return _type(body["schema"]) if media == "application/json" and body.get("schema") else f"`{media}`"
 
 
 def _schema(schema: dict[str, Any]) -> Iterator[str]:
@@ -212,6 +263,19 @@ def _type(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'])}"
     return "instant" if schema.get("format") == "date-time" else str(schema.get("type", "any JSON"))
+
+
+def metrics_page() -> str:
+    page = ["# Metrics", MADE.format(source="`headrace._web.metrics`")]
+    page += [
+        "`GET /metrics` answers in the text format of Prometheus; it needs a token of scope `read` where tokens are needed.",
+        "Counters start at zero with the process.\n",
+        "| metric | kind | labels | meaning |",
+        "|---|---|---|---|",
+    ]
+    for one in importlib.import_module("headrace._web.metrics").METRICS:
+        page.append(f"| `{one.name}` | {one.kind} | {', '.join(f'`{label}`' for label in one.labels)} | {one.help} |")
+    return "\n".join(page) + "\n"
 
 
 def events_page() -> str:
@@ -246,6 +310,7 @@ PAGES = {
     "cli.md": cli_page,
     "settings.md": settings_page,
     "http.md": http_page,
+    "metrics.md": metrics_page,
     "events.md": events_page,
 }
 

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headrace._app.app import Headrace, Run
+    from headrace._app.tables import Tables
     from headrace._authoring.context import (
         RunRef,
         continue_as_new,
         now,
         patched,
+        publish,
         random,
         receive,
         send,
@@ -19,25 +21,42 @@ if TYPE_CHECKING:
         use,
         using,
         uuid,
+        wait_event,
     )
     from headrace._authoring.flow import flow
     from headrace._authoring.pipeline import Pipeline
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
+    from headrace._authoring.trigger import on
+    from headrace._events.model import Event, Published
+    from headrace._events.schema import EventType
+    from headrace._jobs.lifecycle import Lifecycle
+    from headrace._jobs.model import Job, RunOutcome
     from headrace._ports.database import Statement, Transaction
+    from headrace._store.statements import load_statements
 
 __all__ = [
+    "Event",
+    "EventType",
     "Headrace",
+    "Job",
+    "Lifecycle",
     "Pipeline",
+    "Published",
     "Retry",
     "Run",
+    "RunOutcome",
     "RunRef",
     "Statement",
+    "Tables",
     "Transaction",
     "continue_as_new",
     "flow",
+    "load_statements",
     "now",
+    "on",
     "patched",
+    "publish",
     "random",
     "receive",
     "send",
@@ -48,10 +67,20 @@ __all__ = [
     "use",
     "using",
     "uuid",
+    "wait_event",
 ]
 
 # Names are loaded when they are used first: `headrace --help` needs none of them, a worker process needs no store.
 _HOME = {
+    "Event": "headrace._events.model",
+    "EventType": "headrace._events.schema",
+    "Job": "headrace._jobs.model",
+    "Lifecycle": "headrace._jobs.lifecycle",
+    "Published": "headrace._events.model",
+    "RunOutcome": "headrace._jobs.model",
+    "Tables": "headrace._app.tables",
+    "load_statements": "headrace._store.statements",
+    "on": "headrace._authoring.trigger",
     "Headrace": "headrace._app.app",
     "Pipeline": "headrace._authoring.pipeline",
     "Retry": "headrace._authoring.retry",

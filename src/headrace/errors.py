@@ -2,10 +2,11 @@
 
 HeadraceError
 ├── ConfigurationError              settings or wiring are wrong; fix and restart
+│   └── KeyMissing                  values are encrypted under a key that was not given
 ├── DefinitionError                 a flow or step is declared or used wrongly
 │   └── NotDeterministic            a flow asked the outside world directly; the run is `blocked` until the code is mended
 ├── ValueRefused                    a value cannot cross a boundary: wrong type, too large, not serialisable
-├── NotFound                        RunNotFound · FlowNotFound
+├── NotFound                        RunNotFound · FlowNotFound · JobNotFound · EventNotFound
 ├── Conflict                        RunAlreadyExists · RunAlreadyEnded
 ├── RunFailed                       what awaiting a run raises; the run's own error is __cause__
 ├── RunCancelled · RunTimedOut      the same, for runs that ended so
@@ -19,6 +20,7 @@ HeadraceError
 │   ├── StoreOwned                  another process owns the file
 │   └── StoreFailed · StoreCorrupt · StoreTooNew · StoreLost
 ├── EngineUnavailable               the engine is stopping, stopped or out of reach
+├── WebhookRefused                  a webhook is not signed by whom it should be, or too old
 └── ServiceError                    raised by live clients and stand-ins of outside services
     ├── ServiceUnavailable          worth another attempt
     │   └── RateLimited             carries `retry_after`
@@ -35,8 +37,11 @@ __all__ = [
     "Conflict",
     "DefinitionError",
     "EngineUnavailable",
+    "EventNotFound",
     "FlowNotFound",
     "HeadraceError",
+    "JobNotFound",
+    "KeyMissing",
     "NotDeterministic",
     "NotFound",
     "OutcomeUnknown",
@@ -63,6 +68,7 @@ __all__ = [
     "StoreTooNew",
     "UnexpectedAnswer",
     "ValueRefused",
+    "WebhookRefused",
     "WorkerDied",
 ]
 
@@ -73,6 +79,21 @@ class HeadraceError(Exception):
 
 class ConfigurationError(HeadraceError):
     """Settings or wiring are wrong; fix them and start again."""
+
+
+class KeyMissing(ConfigurationError):
+    """Values of the store are encrypted under a key that was not given."""
+
+    def __init__(self, *key_ids: str) -> None:
+        super().__init__(*key_ids)
+        self.key_ids = key_ids
+
+    def __str__(self) -> str:
+        keys = ", ".join(map(str, self.key_ids))
+        return (
+            f"values of this store are encrypted, and this key was not given: {keys}. Set HEADRACE_STORE__KEY, or "
+            "HEADRACE_STORE__OLD_KEYS for one that shall only read; in a program: Headrace(keys=[...])"
+        )
 
 
 class DefinitionError(HeadraceError):
@@ -109,6 +130,25 @@ class FlowNotFound(NotFound):
     def __str__(self) -> str:
         known = ", ".join(self.known) or "none"
         return f"there is no flow {self.name!r} here; add it to Pipeline(flows=[...]). Known flows: {known}"
+
+
+class JobNotFound(NotFound):
+    def __init__(self, lifecycle: str, id: str) -> None:
+        super().__init__(lifecycle, id)
+        self.lifecycle = lifecycle
+        self.id = id
+
+    def __str__(self) -> str:
+        return f"there is no job {self.id!r} of {self.lifecycle!r}; `headrace jobs ls {self.lifecycle}` lists them"
+
+
+class EventNotFound(NotFound):
+    def __init__(self, event_id: str) -> None:
+        super().__init__(event_id)
+        self.event_id = event_id
+
+    def __str__(self) -> str:
+        return f"there is no event {self.event_id!r}; `headrace events tail` shows the newest"
 
 
 class Conflict(HeadraceError):
@@ -263,6 +303,10 @@ class StoreLost(StoreError):
 
 class EngineUnavailable(HeadraceError):
     """The engine is stopping, stopped or out of reach."""
+
+
+class WebhookRefused(HeadraceError):
+    """A webhook is not signed, not by anybody who knows the secret, or not lately."""
 
 
 class ServiceError(HeadraceError):

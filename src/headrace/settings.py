@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 
 from headrace.errors import ConfigurationError
 
@@ -29,8 +31,11 @@ __all__ = [
     "read_settings",
 ]
 
+M = TypeVar("M", bound=BaseModel)
+
 PREFIX = "HEADRACE_"
 _HIDDEN = "(hidden)"
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 
 
 def _read_duration(given: object) -> object:
@@ -47,8 +52,23 @@ def _read_duration(given: object) -> object:
 Seconds = Annotated[timedelta, BeforeValidator(_read_duration)]
 
 
+def _read_names(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    return tuple(name.strip().lower() for name in given.split(",") if name.strip())
+
+
+def _check_host(name: str) -> str:
+    if not _HOST.fullmatch(name):
+        raise ValueError(f"{name!r} is no host name; give names without scheme and port, for example runs.example.org")
+    return name
+
+
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(_check_host)], ...], BeforeValidator(_read_names)]
+
+
 class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class StoreSettings(_Group):
@@ -59,13 +79,36 @@ class StoreSettings(_Group):
         default="safe",
         description="`safe`: what is acknowledged survives a power cut. `fast`: a power cut may take the last moments, a killed process takes nothing.",
     )
+    key: SecretStr | None = Field(
+        default=None,
+        description="Encrypts what is stored from now on: 32 bytes in base64, as `headrace keys new` prints them. Without one nothing is encrypted.",
+    )
+    key_file: Path | None = Field(
+        default=None,
+        description="A file that has the key instead; further lines are old keys.",
+    )
+    old_keys: SecretStr | None = Field(
+        default=None,
+        description="Keys that only read, separated by commas: those before the last `headrace keys rotate`.",
+    )
 
 
 class ServerSettings(_Group):
     """Where the owner of a store answers."""
 
-    host: str = Field(default="127.0.0.1", description="The address to listen at; only this machine's own are allowed.")
+    host: str = Field(
+        default="127.0.0.1",
+        description="The address to listen at; other machines are let in only when there is a token (`headrace tokens new`).",
+    )
     port: int = Field(default=8420, ge=0, le=65535, description="The port to listen at; 0 takes any free one.")
+    hosts: HostNames = Field(
+        default=(),
+        description="Names by which others call this server, with commas between them; a request for another name is refused.",
+    )
+    tokens: Literal["auto", "always"] = Field(
+        default="auto",
+        description="`auto`: a token is needed as soon as others may come, that is with another host than this machine's own, with `hosts`, or through a proxy. `always`: everybody needs one.",
+    )
 
 
 class LimitsSettings(_Group):
@@ -127,64 +170,115 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedSettings:
-    """Settings, with the variables and options that changed them."""
+    """Settings, with the variables and options that changed them; those of pipelines by the pipeline's name."""
 
     settings: Settings
     sources: Mapping[str, str]
+    pipelines: Mapping[str, BaseModel] = field(default_factory=dict)
 
     def each(self) -> Iterator[Setting]:
         """Every setting in the order of the reference; secrets are hidden."""
-        for variable, path in _variables(Settings).items():
-            value, description = _find(self.settings, path)
-            yield Setting(
-                variable=variable,
-                value=_shown(value),
-                source=self.sources.get(variable, "default"),
-                description=description,
-            )
+        groups: list[tuple[BaseModel, dict[str, tuple[str, ...]]]] = [(self.settings, _variables(Settings))]
+        groups += [(group, _variables(type(group), prefix=_prefix(name))) for name, group in self.pipelines.items()]
+        for group, variables in groups:
+            for variable, path in variables.items():
+                value, description = _find(group, path)
+                yield Setting(
+                    variable=variable,
+                    value=_shown(value),
+                    source=self.sources.get(variable, "default"),
+                    description=description,
+                )
 
 
 def read_settings(
-    environment: Mapping[str, str] | None = None, options: Mapping[str, str | None] | None = None
+    environment: Mapping[str, str] | None = None,
+    options: Mapping[str, str | None] | None = None,
+    pipelines: Mapping[str, type[BaseModel]] | None = None,
+    *,
+    strict: bool = True,
 ) -> LoadedSettings:
-    """Read the environment; ``options`` (``{"store.path": "x.db"}``) go before it, and None there means not given."""
+    """Read the environment; ``options`` (``{"store.path": "x.db"}``) go before it, and None there means not given.
+
+    ``pipelines``: the models of the loaded pipelines' settings. Without them, or where not all are known (``strict=False``), a variable
+    that may belong to another pipeline is left alone.
+    """
     variables = _variables(Settings)
+    of_pipelines = {name: _variables(model, prefix=_prefix(name)) for name, model in (pipelines or {}).items()}
+    known = (*variables, *(variable for group in of_pipelines.values() for variable in group))
     taken: dict[str, tuple[str, str]] = {}
     for name, text in (os.environ if environment is None else environment).items():
-        if not name.startswith(PREFIX):
-            continue
-        if name not in variables:
-            raise ConfigurationError(_unknown(name, tuple(variables)))
-        taken[name] = (text, "environment")
+        if name in known:
+            taken[name] = (text, "environment")
+        elif name.startswith(PREFIX) and ((strict and pipelines is not None) or not _may_be_of_a_pipeline(name)):
+            raise ConfigurationError(_unknown(name, known))
     for dotted, option in (options or {}).items():
         if option is not None:
             taken[_variable(tuple(dotted.split(".")))] = (option, "option")
+    return LoadedSettings(
+        settings=_validated(Settings, variables, taken, PREFIX),
+        sources={name: source for name, (_, source) in taken.items()},
+        pipelines={
+            name: _validated(model, of_pipelines[name], taken, _prefix(name))
+            for name, model in (pipelines or {}).items()
+        },
+    )
+
+
+def _validated(
+    model: type[M], variables: Mapping[str, tuple[str, ...]], taken: Mapping[str, tuple[str, str]], prefix: str
+) -> M:
     tree: dict[str, Any] = {}
     for name, (text, _) in taken.items():
-        *groups, field = variables[name]
+        if name not in variables:
+            continue
+        *groups, last = variables[name]
         branch = tree
         for group in groups:
             branch = branch.setdefault(group, {})
-        branch[field] = text
+        branch[last] = text
     try:
-        settings = Settings.model_validate(tree)
+        return model.model_validate(tree)
     except ValidationError as error:
-        raise ConfigurationError(_invalid(error, taken)) from error
-    return LoadedSettings(settings=settings, sources={name: source for name, (_, source) in taken.items()})
+        raise ConfigurationError(_invalid(error, taken, model, prefix)) from error
 
 
-def _variables(model: type[BaseModel], path: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
+def _may_be_of_a_pipeline(name: str) -> bool:
+    """Whether nothing of the runtime's own is called like it: then it may belong to a pipeline that this command does not load."""
+    word = name.removeprefix(PREFIX).partition("__")[0].split("_")[0].lower()
+    return "__" not in name and not difflib.get_close_matches(word, Settings.model_fields, n=1, cutoff=0.7)
+
+
+def _prefix(pipeline: str) -> str:
+    return f"{PREFIX}{pipeline.upper()}_"
+
+
+def _variables(
+    model: type[BaseModel], path: tuple[str, ...] = (), *, prefix: str = PREFIX
+) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            found |= _variables(field.annotation, (*path, name))
+    for name, item in model.model_fields.items():
+        if isinstance(item.annotation, type) and issubclass(item.annotation, BaseModel):
+            found |= _variables(item.annotation, (*path, name), prefix=prefix)
         else:
-            found[_variable((*path, name))] = (*path, name)
+            found[_variable((*path, name), prefix)] = (*path, name)
     return found
 
 
-def _variable(path: tuple[str, ...]) -> str:
-    return PREFIX + "__".join(path).upper()
+def _secrets(model: type[BaseModel], prefix: str) -> frozenset[str]:
+    variables = _variables(model, prefix=prefix)
+    return frozenset(name for name, path in variables.items() if "SecretStr" in str(_field(model, path).annotation))
+
+
+def _field(model: type[BaseModel], path: tuple[str, ...]) -> FieldInfo:
+    *groups, name = path
+    for group in groups:
+        model = model.model_fields[group].annotation  # type: ignore[assignment]  # groups are models
+    return model.model_fields[name]
+
+
+def _variable(path: tuple[str, ...], prefix: str = PREFIX) -> str:
+    return prefix + "__".join(path).upper()
 
 
 def _find(settings: BaseModel, path: tuple[str, ...]) -> tuple[object, str]:
@@ -197,11 +291,13 @@ def _find(settings: BaseModel, path: tuple[str, ...]) -> tuple[object, str]:
 
 def _shown(value: object) -> str:
     if value is None:
-        return "automatic"
+        return "(not set)"
     if isinstance(value, SecretStr):
         return _HIDDEN
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} s"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
     return str(value)
 
 
@@ -212,11 +308,13 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"{name} is set in the environment, but there is no such setting; {hint}"
 
 
-def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]]) -> str:
+def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]], model: type[BaseModel], prefix: str) -> str:
     complaints = []
     for found in error.errors(include_url=False):
-        name = _variable(tuple(str(part) for part in found["loc"]))
+        path = tuple(part for part in found["loc"] if isinstance(part, str))  # without the places inside a list
+        name = _variable(path, prefix)
         text, source = taken.get(name, ("", ""))
-        place = name if source != "option" else "--" + str(found["loc"][-1])
-        complaints.append(f"{place}={text!r}: {found['msg'].removeprefix('Value error, ')}")
+        shown = _HIDDEN if name in _secrets(model, prefix) else repr(text)
+        place = name if source != "option" else "--" + path[-1]
+        complaints.append(f"{place}={shown}: {found['msg'].removeprefix('Value error, ')}")
     return "; ".join(complaints)

@@ -8,6 +8,8 @@ import sys
 HEAVY = {
     "apsw",
     "asyncio",
+    "backports.zstd",
+    "cryptography",
     "fastapi",
     "httpx2",
     "importlib.metadata",

@@ -136,6 +136,11 @@ async def echo(parcel: Parcel) -> Parcel:
 
 
 @step
+async def untyped():  # type: ignore[no-untyped-def]  # as in a script
+    return {1: (2, 3)}
+
+
+@step
 async def wrong_type() -> int:
     return "seven"  # type: ignore[return-value]
 
@@ -337,6 +342,11 @@ async def exact(parcel: Parcel) -> bool:
 
 
 @flow
+async def as_recorded() -> str:
+    return repr(await untyped())
+
+
+@flow
 async def ill_typed() -> int:
     return await wrong_type()
 
@@ -397,6 +407,7 @@ async def careful_task() -> None:
 pipeline = Pipeline(
     "contract",
     flows=[
+        as_recorded,
         branches,
         calls_step_in_step,
         careful,

@@ -1,4 +1,4 @@
-"""Steps that worker processes run in tests/durability/test_worker_processes.py."""
+"""Steps that worker processes run in the tests beside this file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 from headrace._authoring.context import use
+from headrace._authoring.retry import Retry
 from headrace._authoring.step import step
+from headrace.errors import ServiceUnavailable
 
 
 class Spoiled(Exception):
@@ -106,3 +109,37 @@ def fork_and_return() -> int:
 @step(cpu=True)
 def borrow() -> None:
     use(dict)
+
+
+@step(cpu=True, timeout=60, retry=Retry(attempts=2, first=0))
+def listen_at_the_second_attempt() -> int:
+    while step.attempt == 1 and not step.cancelled:
+        threading.Event().wait(0.01)
+    return step.attempt
+
+
+@step(cpu=True)
+def die_until_mended(folder: str) -> str:
+    """Kills its process, and leaves a line for each time, until there is a file that says that all is well."""
+    place = Path(folder)
+    if (place / "mended").exists():
+        return "well"
+    with (place / "deaths").open("a") as file:
+        file.write(f"{step.attempt}\n")
+    faulthandler.disable()
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
+
+
+@step(cpu=True, retry=Retry(attempts=2, first=0))
+def die_once_then_fail_once(folder: str) -> int:
+    place = Path(folder)
+    with (place / "deaths").open("a") as file:
+        file.write(f"{step.attempt}\n")
+    lives = len((place / "deaths").read_text().splitlines())
+    if lives == 1:
+        faulthandler.disable()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if lives == 2:
+        raise ServiceUnavailable("for once")
+    return step.attempt

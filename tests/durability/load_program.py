@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from headrace import (
+    Event,
     Headrace,
     Pipeline,
     Retry,
@@ -20,7 +21,9 @@ from headrace import (
     Transaction,
     continue_as_new,
     flow,
+    on,
     patched,
+    publish,
     random,
     receive,
     send,
@@ -28,6 +31,7 @@ from headrace import (
     start,
     step,
     use,
+    wait_event,
 )
 from headrace.errors import ServiceUnavailable
 from headrace.testing.faults import arm_from_environment
@@ -41,10 +45,14 @@ class Diary:
     def __init__(self, folder: Path) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         self._steps = os.open(folder / "steps", flags)
+        self._weighed = os.open(folder / "weighed", flags)
         self._acknowledged = os.open(folder / "acknowledged", flags)
 
     def ran(self, key: str) -> None:
         os.write(self._steps, f"{key}\n".encode())
+
+    def weighed(self, what: str) -> None:
+        os.write(self._weighed, f"{what}\n".encode())
 
     def acknowledged(self, what: str) -> None:
         os.write(self._acknowledged, f"{what}\n".encode())
@@ -113,7 +121,27 @@ async def tree(number: int) -> list[int]:
             await sleep(timedelta(hours=1))
     except TimeoutError:
         results.append(-1)
+    await publish("load.grown", number, subject=f"tree-{number}")
+    weighed = await wait_event("load.weighed", subject=f"tree-{number}")
+    assert weighed.data == number
     return results
+
+
+async def weigh(event: Event[int]) -> None:
+    use(Diary).weighed(event.subject)
+    if step.attempt < event.data % 3:
+        raise ServiceUnavailable("not yet")
+    await publish("load.weighed", event.data, subject=event.subject)
+
+
+_MAKE_TALLY = Statement("make_tally", "CREATE TABLE IF NOT EXISTS load_tallied (run TEXT)")
+_TALLY = Statement("tally", "INSERT INTO load_tallied (run) VALUES (:run)")
+
+
+@step(transactional=True)
+def tally(tx: Transaction, event: Event[int]) -> None:
+    tx.run(_MAKE_TALLY)
+    tx.run(_TALLY, {"run": event.subject})
 
 
 def expected(number: int) -> list[int]:
@@ -126,7 +154,13 @@ def expected_echo(number: int) -> int:
 
 async def main(folder: Path, runs: int) -> None:
     diary = Diary(folder)
-    pipeline = Pipeline("load", flows=[tree, leaf, echo], wire=lambda: diary)
+    impatient = Retry(attempts=9, first=0.01)
+    pipeline = Pipeline(
+        "load",
+        flows=[tree, leaf, echo],
+        triggers=[on("load.grown", weigh, retry=impatient), on("load.#", tally, retry=impatient)],
+        wire=lambda: diary,
+    )
     async with Headrace([pipeline], store=folder / "store.db", preflight="off") as app:
 
         async def one(number: int) -> None:
@@ -136,6 +170,8 @@ async def main(folder: Path, runs: int) -> None:
             assert await app.handle(f"echo-{number}").result() == expected_echo(number), number
 
         await asyncio.gather(*(one(number) for number in range(runs)))
+        while any(subscription.behind for subscription in await app.subscriptions()):  # noqa: ASYNC110 - as a script would
+            await asyncio.sleep(0.01)
     print("all done", flush=True)
 
 

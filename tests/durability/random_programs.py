@@ -19,6 +19,7 @@ import random
 import subprocess
 import sys
 import time
+import warnings
 import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -213,7 +214,8 @@ def _seen(machine: RunMachine, trace: list[str], commands: list[Command]) -> See
     ]
     ended = machine.ended
     outcome = "open" if ended is None else f"{ended.state} {ended.result!r} {ended.arguments!r} {ended.reason}"
-    return Seen(trace=trace, commands=described, ended=outcome)
+    # A copy: what a flow says while it leaves memory is no part of what it has seen.
+    return Seen(trace=trace.copy(), commands=described, ended=outcome)
 
 
 def _machine(tree: Tree, seed: int, patches: frozenset[str] = frozenset()) -> tuple[RunMachine, list[str]]:
@@ -228,13 +230,17 @@ def _machine(tree: Tree, seed: int, patches: frozenset[str] = frozenset()) -> tu
 
 @dataclass(kw_only=True)
 class Recorded:
-    """A live run: what it saw, and its journal. ``cuts`` are the lengths at which a crash may have cut the journal."""
+    """A live run: what it saw, and its journal."""
 
     tree: Tree
     seed: int
     rows: list[JournalRow]
-    cuts: list[int]
     seen: Seen
+
+    @property
+    def cuts(self) -> list[int]:
+        """The lengths at which a crash may have cut the journal."""
+        return list(range(len(self.rows) + 1))
 
 
 @dataclass
@@ -271,8 +277,6 @@ class Scheduler:
         self.jobs: dict[int, Job] = {}
         self.timers: dict[int, Command] = {}
         self.topics: defaultdict[str, Messages] = defaultdict(Messages)
-        self.delivered = 0
-        self.patched_at: dict[int, int] = {}
         self.cancelled = False
         self.cancels = self.chance.random() < 0.15
         self.sent = 0
@@ -288,13 +292,8 @@ class Scheduler:
             self.chance.choice(actions)()
         self._count_messages()
         seen = _seen(machine, self.trace, self.commands)
-        rows = self.rows
-        forbidden = {cut for index, called in self.patched_at.items() for cut in range(called + 1, index + 1)}
         machine.close()
-        return Recorded(
-            tree=self.tree, seed=self.seed, rows=rows, seen=seen,
-            cuts=[cut for cut in range(len(rows) + 1) if cut not in forbidden],
-        )  # fmt: skip
+        return Recorded(tree=self.tree, seed=self.seed, rows=self.rows, seen=seen)
 
     def _count_messages(self) -> None:
         """Each message reached the flow once, or is still there."""
@@ -359,7 +358,6 @@ class Scheduler:
 
     def _deliver(self) -> None:
         row = self.crossing.popleft()
-        self.delivered += 1
         self.machine.deliver(row)
         self._advance()
         if row.kind == Kind.RECEIVE:
@@ -399,7 +397,6 @@ class Scheduler:
         if machine.violation is not None:
             raise machine.violation
         for name in machine.new_patches:
-            self.patched_at[len(self.rows)] = self.delivered
             self._append(JournalRow(0, OUTSIDE, Kind.PATCH, name, None, Outcome.MARK, None, 1, self.now, self.now))
         machine.new_patches.clear()
         issued, machine.issued = machine.issued, []
@@ -629,7 +626,7 @@ def on_plain_asyncio(recorded: Recorded) -> list[str]:
             loop.settle_down()
         if main.done() and not main.cancelled():
             main.exception()
-        return trace
+        return trace.copy()
     finally:
         _let_go(loop)
         asyncio._set_running_loop(before)
@@ -638,11 +635,13 @@ def on_plain_asyncio(recorded: Recorded) -> list[str]:
 
 
 def _let_go(loop: PlainLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-        with suppress(RuntimeError):  # it awaited something in its clean-up
-            task.get_coro().close()
-    loop._ready.clear()  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that clean-up has made and nobody will run
+        for task in asyncio.all_tasks(loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with suppress(RuntimeError):  # it awaited something in its clean-up
+                task.get_coro().close()
+        loop._ready.clear()  # type: ignore[attr-defined]
     asyncio._set_running_loop(None)
     loop.close()
 
@@ -698,7 +697,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         request = json.loads(line)
         rows = [JournalRow(*map(_from_text, row)) for row in request["rows"]]
         recorded = Recorded(
-            tree=request["tree"], seed=request["seed"], rows=rows, cuts=[], seen=Seen(trace=[], commands=[], ended="")
+            tree=request["tree"], seed=request["seed"], rows=rows, seen=Seen(trace=[], commands=[], ended="")
         )
         found = []
         for cut in request["cuts"]:

@@ -50,7 +50,20 @@ class Act:
 
 MINUTE = timedelta(minutes=1)
 _STEPS = ("plain", "thread", "shaky", "hopeless", "transact", "once", "napping")
-_WAITS = ("sleep", "draw", "race", "overdue", "stopped", "late", "mail", "joined", "queue", "patch", "timed_step")
+_WAITS = (
+    "sleep",
+    "draw",
+    "race",
+    "overdue",
+    "stopped",
+    "late",
+    "mail",
+    "early",
+    "joined",
+    "queue",
+    "patch",
+    "timed_step",
+)
 _NESTS = ("row", "gather", "group", "in_time", "call", "launch", "shielded")
 
 
@@ -85,7 +98,7 @@ def runs_of(act: Act, place: str) -> Iterator[tuple[str, str]]:
     state = {"call": "completed", "launch": "completed", "stopped": "cancelled", "late": "timed_out"}.get(act.what)
     if state is not None:
         yield f"perform-{place}.0" if state == "completed" else f"{act.what}-{place}", state
-    if act.what in ("mail", "joined"):
+    if act.what in ("mail", "early", "joined"):
         yield f"collect-{place}", "completed"
     for index, part in enumerate(act.of):
         yield from runs_of(part, f"{place}.{index}")
@@ -212,12 +225,14 @@ async def perform(place: str, act: Act) -> str:
 
 @flow(id="collect-{place}")
 async def collect(place: str, wanted: int, renewing: bool, got: list[int]) -> str:
-    """Takes messages, each in good time or not; goes on as a new run after each if it is renewing."""
+    """Takes messages, each in good time or not; goes on as a new run after each, and after each disappointment, if it is renewing."""
     while len(got) < wanted:
         try:
             async with asyncio.timeout(600):
                 got = [*got, await receive("number", int)]
         except TimeoutError:
+            if renewing:
+                continue_as_new(place, wanted, renewing, got)
             await cleaned(len(got))
             continue
         if renewing and len(got) < wanted:
@@ -249,6 +264,13 @@ async def stopped(place: str, number: int) -> str:
     finally:
         await cleaned(number)
     return "never stopped"
+
+
+@flow(id="restless-{place}")
+async def restless(place: str, number: int) -> str:
+    """Goes on as a new run every few minutes until it is stopped."""
+    await sleep((number + 1) * MINUTE)
+    continue_as_new(place, number)
 
 
 @flow(id="late-{place}", timeout=30 * MINUTE)
@@ -391,6 +413,12 @@ async def _mail(number: int, place: str) -> str:
     return f"mail:{number}"
 
 
+async def _early(number: int, place: str) -> str:
+    """The message may come before its receiver has had its first turn."""
+    await asyncio.gather(start(collect, place, 1, number % 2 == 0, []), send(f"collect-{place}", "number", number))
+    return f"early:{number}" if await collect(place, 1, number % 2 == 0, []) == str(number) else "late or never"
+
+
 async def _joined(number: int, place: str) -> str:
     """Waits for a run that somebody else began, which goes on as others meanwhile."""
     reference = await start(collect, place, 2, number % 2 == 0, [])
@@ -412,10 +440,11 @@ _PLACED_ACTIONS: dict[str, Callable[[int, str], Awaitable[str]]] = {
     "stopped": _stopped,
     "late": _late,
     "mail": _mail,
+    "early": _early,
     "joined": _joined,
 }
 
-FLOWS: list[Flow[Any, Any]] = [perform, collect, from_outside, stopped, late]
+FLOWS: list[Flow[Any, Any]] = [perform, collect, from_outside, stopped, restless, late]
 
 
 def pipeline() -> Pipeline:

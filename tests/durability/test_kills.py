@@ -27,6 +27,8 @@ _RECORDED = Statement(
 _IDS = Statement("ids", "SELECT id FROM runs")
 _OPEN = Statement("open", "SELECT id, state FROM runs WHERE finished_at IS NULL")
 _COUNTED = Statement("counted", "SELECT key, count(*) FROM load_counted GROUP BY key")
+_TALLIED = Statement("tallied", "SELECT count(*) FROM load_tallied GROUP BY run")
+_TOPICS = Statement("topics", "SELECT topic, count(*) FROM events GROUP BY topic")
 _ALREADY_MADE = Statement("made", "SELECT count(*) FROM sqlite_master WHERE name = 'load_counted'")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.allow_blocking]
@@ -74,9 +76,14 @@ class Victim:
         with open_sqlite_reader(self.folder / "store.db") as reader:
             assert reader.read(lambda tx: tx.all(_OPEN)) == []
             counted: dict[str, int] = dict(reader.read(lambda tx: tx.all(_COUNTED)))
+            tallied: list[int] = [row[0] for row in reader.read(lambda tx: tx.all(_TALLIED))]
+            topics: dict[str, int] = dict(reader.read(lambda tx: tx.all(_TOPICS)))
         assert check_invariants(self.folder / "store.db") == []
         assert len(counted) == runs
         assert set(counted.values()) == {1}, "a transactional step had its effect twice"
+        assert topics == {"load.grown": runs, "load.weighed": runs}, "an event is lost, or was published twice"
+        assert tallied == [2] * runs, "a transactional handler handled an event twice, or not at all"
+        assert len(set(self.lines("weighed"))) == runs
         ran = Counter(self.lines("steps"))
         assert len(ran) == runs * 8, "effects and recorded steps do not match"
 

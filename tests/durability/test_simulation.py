@@ -79,7 +79,8 @@ class Population:
             states |= dict(load.runs_of(act, place))
         if self.letters:
             states["gather-letters"] = "completed"
-        return states | {f"stopped-victim{number}": "cancelled" for number in range(self.victims)}
+        kinds = {number: "restless" if number % 2 else "stopped" for number in range(self.victims)}
+        return states | {f"{kind}-victim{number}": "cancelled" for number, kind in kinds.items()}
 
     def places(self) -> dict[str, Act]:
         return {f"run{index}": act for index, act in enumerate(self.acts)}
@@ -122,7 +123,7 @@ class Play:
     async def through(self) -> None:
         harness, population = self.harness, self.population
         runs = [await harness.start(load.perform, place, act) for place, act in population.places().items()]
-        doing = [asyncio.create_task(self._cancel(f"victim{number}")) for number in range(population.victims)]
+        doing = [asyncio.create_task(self._cancel(number)) for number in range(population.victims)]
         if population.letters:
             doing.append(asyncio.create_task(self._post(population.letters)))
         if self.chance.random() < 0.3:
@@ -143,13 +144,22 @@ class Play:
         else:
             await self.harness.restart(down_for=down_for)
 
-    async def _cancel(self, place: str) -> None:
-        run = await self.harness.start(load.stopped, place, self.chance.randrange(5))
+    async def _cancel(self, number: int) -> None:
+        flow = load.restless if number % 2 else load.stopped
+        run = await self.harness.start(flow, f"victim{number}", self.chance.randrange(5))
+        ending = asyncio.create_task(run.result())  # the clock goes on while somebody waits
+        await self._minutes(self.chance.randrange(20))
         acknowledged = False
         while not acknowledged:
             acknowledged = await self._asked(self.harness.cancel(run))
         with pytest.raises(RunCancelled):
-            await run.result()
+            await ending
+
+    async def _minutes(self, count: int) -> None:
+        """Until the clock has jumped so far; on its way it meets timers of the flows that are due at the same moment."""
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.harness.clock.call_after(timedelta(minutes=count), lambda: over.set_result(None))
+        await over
 
     async def _post(self, letters: int) -> None:
         run = await self.harness.start(load.from_outside, "letters", letters)
@@ -238,4 +248,4 @@ def test_populations_drawn_by_lot_survive_crashes_drawn_by_lot(tmp_path: Path, p
             crashes += asyncio.run(play(folder, population, seed, faults=functools.partial(armed, chance=chance)))
         shutil.rmtree(folder)
 
-    assert crashes >= len(seeds) or SEED, "hardly anything died: the lots are drawn too far out"
+    assert crashes > len(seeds) // 2 or SEED, "hardly anything died: the lots are drawn too far out"

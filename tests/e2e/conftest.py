@@ -97,10 +97,22 @@ class Place:
 
     folder: Path
     owners: list[subprocess.Popen[str]] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    """What is set in the environment besides what is there anyway."""
 
     @property
     def environment(self) -> dict[str, str]:
-        return {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        given = {name: value for name, value in os.environ.items() if not name.startswith("HEADRACE_")}
+        return given | self.variables
+
+    @property
+    def log(self) -> str:
+        """What background commands have written to standard error."""
+        return self._log.read_text()
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "log.txt"
 
     def run(self, *words: str) -> Outcome:
         """`headrace WORDS`, until it ends."""
@@ -113,14 +125,15 @@ class Place:
     def begin(self, *words: str) -> subprocess.Popen[str]:
         """`headrace WORDS`, in the background."""
         command = [sys.executable, "-m", "headrace", *words]
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with self._log.open("ab") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         self.owners.append(process)
         return process
 

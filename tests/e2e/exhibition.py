@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from headrace._web.admission import Admission
 from headrace._web.app import create_app
 from headrace._web.pages.pulse import Beat
 from headrace._web.server import _Server
@@ -86,13 +87,13 @@ async def _a_morning(harness: Harness, module: Any) -> None:
 
 def still_beat() -> Beat:
     minutes = [int(70 + 40 * math.sin(at / 7) + 25 * math.sin(at * 1.7) + 14 * (at % 3)) for at in range(58)]
-    return Beat(minutes=tuple(minutes), last_minute=96, usual_lag=0.0006, worst_lag=0.0042)
+    return Beat(minutes=tuple(minutes), last_minute=96)
 
 
 @asynccontextmanager
 async def shown(harness: Harness) -> AsyncIterator[str]:
     """The address at which the dashboard of a harness can be seen."""
-    api: FastAPI = create_app(harness.app, token=None)
+    api: FastAPI = create_app(harness.app, Admission())
     api.state.studio.pulse.beat = still_beat
     config = uvicorn.Config(api, port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
     server = _Server(config)
@@ -102,6 +103,6 @@ async def shown(harness: Harness) -> AsyncIterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        api.state.stopping.set()
+        api.state.streams.close()
         server.should_exit = True
         await serving

@@ -6,15 +6,18 @@ import asyncio
 import inspect
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.event_calls import EventCalls
+from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
+from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
@@ -22,15 +25,22 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime, to_datetime
+from headrace._base.vault import Vault
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database
+from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
+from headrace._store.group_commit import CommitCounts
+from headrace._store.pipeline_tables import upgrade
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
+from headrace.settings import read_settings
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,11 +87,12 @@ class Run(Generic[R]):
         return f"<run {self.id} #{self.number}>"
 
 
-class Headrace:
+class Headrace(EventCalls):
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
+    ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
     """
 
     def __init__(
@@ -93,18 +104,25 @@ class Headrace:
         preflight: PreflightMode = "warn",
         limits: Limits | None = None,
         unguarded: tuple[str, ...] = (),
+        settings: Mapping[str, BaseModel] | None = None,
+        stand_ins: bool = False,
+        keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
         self._path = Path(store)
         self._durability: Literal["safe", "fast"] = durability
         self._preflight: PreflightMode = preflight
+        self._vault = Vault(keys)
         self._limits = limits
         self._clock: Clock = SystemClock()
         self._strict = False
+        self._settings = dict(settings or {})
+        self.stand_ins = stand_ins
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
+        self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -113,8 +131,13 @@ class Headrace:
             database = await self._open_store()
             self._database = database
             self._stack.push_async_callback(database.close)
+            for condition in self._conditions:
+                database.read(condition)
+            sets = [pipeline.tables for pipeline in self.pipelines if pipeline.tables is not None]
+            if sets:
+                await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
-            wired = {pipeline.name: await self._wire(pipeline) for pipeline in self.pipelines}
+            wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
@@ -136,8 +159,12 @@ class Headrace:
         await self._stack.aclose()
         self._engine = None
 
+    def require(self, condition: Callable[[Reader], None]) -> None:
+        """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
+        self._conditions.append(condition)
+
     async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, mode=self._durability)
+        return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
 
     def _check_fit(self) -> None:
         if self._preflight == "off":
@@ -154,12 +181,38 @@ class Headrace:
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         if pipeline.wire is None:
             return ()
-        built = pipeline.wire()
+        built = pipeline.wire(**self._for_wiring(pipeline))
         if isinstance(built, AbstractAsyncContextManager):
             built = await self._stack.enter_async_context(built)
         elif asyncio.iscoroutine(built):
             built = await built
         return built if isinstance(built, tuple) else (built,)
+
+    def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
+        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
+        assert pipeline.wire is not None
+        wanted = inspect.signature(pipeline.wire).parameters
+        given: dict[str, object] = {}
+        if "settings" in wanted:
+            given["settings"] = self._settings_of(pipeline)
+        if "stand_ins" in wanted:
+            given["stand_ins"] = self.stand_ins
+        return given
+
+    def _settings_of(self, pipeline: Pipeline) -> BaseModel:
+        if pipeline.settings is None:
+            raise ConfigurationError(
+                f"the wiring of pipeline {pipeline.name!r} asks for settings, and the pipeline has none: Pipeline(settings=...)"
+            )
+        if pipeline.name not in self._settings:
+            loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
+            self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
+        return self._settings[pipeline.name]
+
+    @property
+    def tables(self) -> Tables:
+        """The store, for tables that pipelines bring along."""
+        return Tables(self.database)
 
     @property
     def path(self) -> Path:
@@ -183,6 +236,11 @@ class Headrace:
         if self._engine is None:
             return "not running"
         return None if self._engine.failure is None else str(self._engine.failure)
+
+    @property
+    def clock(self) -> Clock:
+        """What the runs here go by."""
+        return self._clock
 
     @property
     def engine(self) -> EmbeddedEngine:
@@ -253,6 +311,21 @@ class Headrace:
         """How many runs are in each state."""
         return self.database.read(lambda reader: counts(reader, only_open=only_open))
 
+    def changes(self, *, since: str | None = None) -> RunFeed:
+        """Hear which runs of this process change, from this moment on, until it stops; ``since`` is the position of an earlier feed."""
+        return RunFeed(self.engine.changes, self.database, since=since)
+
+    def commits(self) -> CommitCounts:
+        """How much was written, and how much of it together."""
+        if isinstance(self._database, SqliteDatabase):
+            return self._database.counts()
+        return CommitCounts(operations=0, transactions=0, repeated=0)
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of the store: the file itself, and the log of what waits to move into it."""
+        log_path = self.path.with_name(self.path.name + "-wal")
+        return {"file": _size(self.path), "log": _size(log_path)}
+
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
         if isinstance(self._database, SqliteDatabase):
@@ -277,6 +350,13 @@ class Headrace:
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:

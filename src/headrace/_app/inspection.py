@@ -22,9 +22,20 @@ from headrace._app.view import (
 )
 from headrace._base.clock import to_datetime
 from headrace._ports.database import Reader
-from headrace._runs.model import Attempt, JournalRow, RunRecord
-from headrace._runs.store import SQL, attempts_of, list_runs, messages_of, run_by_id
-from headrace._store.blobs import fetch
+from headrace._runs import model
+from headrace._runs.model import JournalRow, RunRecord
+from headrace._runs.store import (
+    SQL,
+    attempts_of,
+    incidents_of,
+    journal_rows,
+    list_runs,
+    messages_of,
+    progress_of,
+    recent_incidents,
+    run_by_id,
+    unfinished_attempts,
+)
 from headrace._store.statements import load
 from headrace.errors import FlowNotFound, RunNotFound
 
@@ -82,12 +93,10 @@ def detail_of(reader: Reader, run_id: str, number: int | None = None) -> RunDeta
         children=tuple(_run_name(*row) for row in reader.all(SQL.children_of, {"pk": record.pk})),
         messages=tuple(map(UnreadMessage.of, messages_of(reader, record.pk))),
         retrying=_retrying(reader, record.pk),
-        progress=tuple(_progress(*row) for row in reader.all(SQL.progress_of, {"run": record.pk}))
-        if record.state.is_open
-        else (),
+        progress=tuple(map(_progress, progress_of(reader, record.pk))) if record.state.is_open else (),
         incidents=tuple(
             Incident(at=to_datetime(at), name=name, detail=detail)
-            for at, name, detail in reader.all(SQL.incidents_of, {"run": record.pk})
+            for at, name, detail in incidents_of(reader, record.pk)
         ),
     )
 
@@ -97,25 +106,21 @@ def history_of(
 ) -> History:
     """What entered a run after a certain row of its journal, in order."""
     record = record_named(reader, run_id, number)
-    rows = [
-        JournalRow._make(row)
-        for row in reader.all(_INSPECTION.journal_page, {"run": record.pk, "after": after, "count": count + 1})
-    ]
-    page = rows[:count]
+    rows = reader.all(_INSPECTION.journal_page, {"run": record.pk, "after": after, "count": count + 1})
+    page = journal_rows(reader, record.pk, rows[:count])
     failures: defaultdict[int, list[FailedAttempt]] = defaultdict(list)
     for attempt in attempts_of(reader, record.pk) if page else ():
         failures[attempt.command].append(FailedAttempt.of(attempt))
     return History(
         run=RunView.of(record),
-        entries=tuple(entry_of(reader, row, failures) for row in page),
+        entries=tuple(entry_of(row, failures) for row in page),
         retrying=_retrying(reader, record.pk),
         next=page[-1].seq if len(rows) > count else None,
     )
 
 
-def entry_of(reader: Reader, row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
-    whole = row._replace(arguments=fetch(reader, row.arguments), value=fetch(reader, row.value))
-    return HistoryEntry.of(whole, () if row.outcome == "mark" else tuple(failures.get(row.command, ())))
+def entry_of(row: JournalRow, failures: dict[int, list[FailedAttempt]]) -> HistoryEntry:
+    return HistoryEntry.of(row, () if row.outcome == "mark" else tuple(failures.get(row.command, ())))
 
 
 def result_of(reader: Reader, run_id: str, number: int | None = None) -> RunResult:
@@ -140,24 +145,22 @@ def latest_incidents(reader: Reader, count: int) -> tuple[tuple[Incident, RunNam
     """What an operator would want to know, the latest first, with the runs that it is about."""
     return tuple(
         (Incident(at=to_datetime(at), name=name, detail=detail), _named(reader, run))
-        for at, run, name, detail in reader.all(SQL.recent_incidents, {"count": count})
+        for at, run, name, detail in recent_incidents(reader, count)
     )
 
 
 def _named(reader: Reader, pk: int | None) -> RunName | None:
-    row = None if pk is None else reader.one(_INSPECTION.identity_of, {"pk": pk})
+    row = None if pk is None else reader.one(SQL.identity_of, {"pk": pk})
     return None if row is None else _run_name(*row)
 
 
 def _retrying(reader: Reader, pk: int) -> tuple[FailedAttempt, ...]:
-    return tuple(
-        FailedAttempt.of(Attempt._make(row)) for row in reader.all(_INSPECTION.unfinished_attempts, {"run": pk})
-    )
+    return tuple(map(FailedAttempt.of, unfinished_attempts(reader, pk)))
 
 
 def _run_name(id: str, number: int, flow: str, state: str) -> RunName:
     return RunName(id=id, number=number, flow=flow, state=state)
 
 
-def _progress(command: int, value: bytes, at: int) -> Progress:
-    return Progress(command=command, at=to_datetime(at), value=read_json(value))
+def _progress(said: model.Progress) -> Progress:
+    return Progress(command=said.command, at=to_datetime(said.at), value=read_json(said.value))

@@ -15,7 +15,9 @@ from headrace._base.clock import Instant, to_datetime
 from headrace._base.recorded_error import describe
 from headrace._engine.resident import UnderWay
 from headrace._ports.database import Reader
-from headrace._runs.model import OUTSIDE, SET_ASIDE, Attempt, JournalRow, Kind, Outcome, RunRecord
+from headrace._runs.model import OUTSIDE, SET_ASIDE, Attempt, Kind, Outcome, RunRecord
+from headrace._runs.store import attempts_between, journal_rows, unfinished_attempts
+from headrace._store.blobs import unseal
 from headrace._store.statements import load
 
 _INSPECTION = load("headrace._runs", "inspection.sql")
@@ -111,7 +113,7 @@ def timeline_of(
     length = _length(reader, record.pk)
     start = max(0, length - count) if after is None else max(0, after)
     lines = [
-        _Line._make(row)
+        _Line._make((*row[:-1], unseal(reader, row[-1])))
         for row in reader.all(_INSPECTION.journal_outline, {"run": record.pk, "after": start, "count": count})
     ]
     is_last = start + count >= length
@@ -134,19 +136,17 @@ def _length(reader: Reader, pk: int) -> int:
 
 def command_of(reader: Reader, run_id: str, number: int | None, command: int) -> CommandDetail:
     record = record_named(reader, run_id, number)
-    found = [
-        JournalRow._make(row)
-        for row in reader.all(_INSPECTION.journal_of_command, {"run": record.pk, "command": command})
-    ]
+    rows = reader.all(_INSPECTION.journal_of_command, {"run": record.pk, "command": command})
+    found = journal_rows(reader, record.pk, rows)
     attempts = _attempts(reader, record.pk, command, command)[command]
     failures = tuple(map(FailedAttempt.of, attempts))
-    return CommandDetail(command=command, entry=entry_of(reader, found[-1], {}) if found else None, failures=failures)
+    return CommandDetail(command=command, entry=entry_of(found[-1], {}) if found else None, failures=failures)
 
 
 def _attempts(reader: Reader, pk: int, first: int, last: int) -> defaultdict[int, list[Attempt]]:
     found: defaultdict[int, list[Attempt]] = defaultdict(list)
-    for row in reader.all(_INSPECTION.attempts_between, {"run": pk, "first": first, "last": last}):
-        found[row[0]].append(Attempt._make(row))
+    for attempt in attempts_between(reader, pk, first, last):
+        found[attempt.command].append(attempt)
     return found
 
 
@@ -231,8 +231,8 @@ def _unanswered(
     marks = {line.command: line for line in lines if line.outcome == Outcome.MARK and line.command not in answered}
     known = [item for item in under_way if item.command not in answered]
     failed: defaultdict[int, list[Attempt]] = defaultdict(list)
-    for row in reader.all(_INSPECTION.unfinished_attempts, {"run": record.pk}):
-        failed[row[0]].append(Attempt._make(row))
+    for attempt in unfinished_attempts(reader, record.pk):
+        failed[attempt.command].append(attempt)
     if known:
         return [_going_on(item, marks.get(item.command), failed[item.command]) for item in known]
     rows = [_begun(mark) for mark in marks.values() if mark.command != OUTSIDE]

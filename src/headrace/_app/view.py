@@ -8,6 +8,7 @@ from datetime import datetime
 
 from headrace._base.clock import Instant, to_datetime
 from headrace._base.recorded_error import describe
+from headrace._base.vault import is_veil
 from headrace._runs.model import OUTSIDE, Attempt, JournalRow, Message, Outcome, RunRecord
 
 Json = object
@@ -80,6 +81,8 @@ class ErrorText:
 
     @staticmethod
     def of(stored: bytes) -> ErrorText:
+        if is_veil(stored):
+            return ErrorText(type="(encrypted)", message="", traceback="", causes=())
         view = describe(stored)
         causes = tuple(f"{cause.type_name}: {cause.message}" for cause in (*view.causes, *view.members))
         return ErrorText(type=view.type_name, message=view.message, traceback=view.traceback, causes=causes)

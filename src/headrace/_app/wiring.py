@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
 
 from headrace._app.app import Headrace
+from headrace._app.keys import keys_of
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.engine import Limits
 from headrace.settings import LimitsSettings, Settings
 
 
-def build(pipelines: Sequence[Pipeline], settings: Settings) -> Headrace:
+def build(
+    pipelines: Sequence[Pipeline],
+    settings: Settings,
+    *,
+    of_pipelines: Mapping[str, BaseModel] | None = None,
+    stand_ins: bool = False,
+) -> Headrace:
     """The application that these settings describe; nothing is opened yet."""
     return Headrace(
         pipelines,
@@ -19,6 +28,9 @@ def build(pipelines: Sequence[Pipeline], settings: Settings) -> Headrace:
         durability=settings.store.durability,
         preflight=settings.preflight,
         limits=_limits(settings.limits),
+        settings=of_pipelines,
+        stand_ins=stand_ins,
+        keys=keys_of(settings.store),
     )
 
 

@@ -20,6 +20,8 @@ from headrace.errors import ConfigurationError, DefinitionError
 if TYPE_CHECKING:
     from headrace._authoring.flow import Flow
     from headrace._authoring.step import Step
+    from headrace._events.model import Event, Published
+    from headrace._jobs.lifecycle import JobRef
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +54,17 @@ class FlowContext(Protocol):
     ) -> Awaitable[RunRef]: ...
     def send(self, run_id: str, topic: str, value: bytes) -> Awaitable[None]: ...
     def receive(self, topic: str, shape: Shape) -> Awaitable[Any]: ...
+    def publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
+    ) -> Awaitable[Published]: ...
+    def wait_event(self, topic: str, subject: str | JobRef | None) -> Awaitable[Event[Any]]: ...
     def patched(self, name: str) -> bool: ...
     def continue_as_new(self, arguments: bytes) -> NoReturn: ...
 
@@ -71,6 +84,16 @@ class StepContext(Protocol):
     async def sleep(self, duration: timedelta) -> None: ...
     def progress(self, value: object) -> None: ...
     def previous_progress(self) -> Any: ...
+    async def publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
+    ) -> Published: ...
     def use(self, kind: type[T]) -> T: ...
 
 
@@ -153,6 +176,43 @@ async def receive(topic: str, kind: Any = Any) -> Any:
     """
     flow = in_flow("receive")
     return await flow.receive(topic, message_shape(topic, kind))
+
+
+async def publish(
+    topic: str,
+    data: object = None,
+    *,
+    subject: str | JobRef | None = None,
+    id: str | None = None,
+    source: str | None = None,
+    time: datetime | None = None,
+) -> Published:
+    """Append an event to the log; if its subject is a job, the event moves it in the same transaction.
+
+    In a flow this commits with the flow's own record, once however often the flow is replayed. In a step or a handler it is durable when
+    it returns, and the same event again in the next attempt. ``subject`` may be left out in a run that works for a job: it is that job.
+    An ``id`` that was published before gets the first answer again.
+    """
+    running: FlowContext | StepContext | None = current_flow.get() or current_step.get()
+    if running is None:
+        raise DefinitionError("publish() was called in plain code; use app.publish(...) of a running Headrace there")
+    return await running.publish(topic, data, subject=subject, event_id=id, source=source, time=time)
+
+
+async def wait_event(
+    topic: str, *, subject: str | JobRef | None = None, timeout: timedelta | float | None = None
+) -> Event[Any]:
+    """Wait for the next event of a topic (or pattern), of one subject if given, and take it.
+
+    An early event is not missed: the wait begins where the run began, or behind the last event that the run took.
+    After ``timeout`` it raises TimeoutError.
+    """
+    flow = in_flow("wait_event")
+    if timeout is None:
+        return await flow.wait_event(topic, subject)
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    async with asyncio.timeout(seconds):
+        return await flow.wait_event(topic, subject)
 
 
 def message_shape(topic: str, kind: Any) -> Shape:

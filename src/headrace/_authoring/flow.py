@@ -34,8 +34,8 @@ class Flow(Generic[P, R]):
         self.name = name or fn.__name__
         self.timeout = None if timeout is None else to_timedelta(timeout, what=f"@flow(timeout=...) of {self.name}")
         self.shape = CallShape(fn, where=f"flow {self.name}")
-        parameters = tuple(inspect.signature(fn).parameters)
-        self.id_template = None if id is None else IdTemplate(id, parameters, where=where)
+        self.parameters = tuple(inspect.signature(fn).parameters)
+        self.id_template = None if id is None else IdTemplate(id, self.parameters, where=where)
         inspect_flow(fn)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:

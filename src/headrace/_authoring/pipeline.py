@@ -7,22 +7,49 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace._authoring.flow import Flow
 from headrace._authoring.guard import inspect_flow
+from headrace._authoring.trigger import Trigger
+from headrace._events.schema import EventType
+from headrace._jobs.catalogue import Catalogue
+from headrace._jobs.lifecycle import Lifecycle
+from headrace._store.pipeline_tables import load_tables
 from headrace.errors import DefinitionError, FlowNotFound
 
-Wiring = Callable[[], Any] | Callable[[], AbstractAsyncContextManager[Any]]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Wiring = Callable[..., Any] | Callable[..., AbstractAsyncContextManager[Any]]
 
 
 class Pipeline:
-    """Flows that belong together, and the wiring that gives their steps what they use.
+    """Flows that belong together, what starts them, what they say, and the wiring that gives their steps what they use.
 
-    ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use`` finds by type.
+    ``triggers`` are made by ``on``; ``events`` declare the data of topics; ``lifecycles`` the jobs that events move.
+    ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
+    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router) and ``commands`` (a click group) are named as
+    ``module:attribute`` and imported when they are needed.
+
+    ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
+    finds by type. It gets those of ``settings`` and ``stand_ins`` that it has parameters for.
     """
 
-    def __init__(self, name: str, *, flows: Sequence[Flow[Any, Any]], wire: Wiring | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        flows: Sequence[Flow[Any, Any]] = (),
+        triggers: Sequence[Trigger] = (),
+        events: Sequence[EventType[Any]] = (),
+        lifecycles: Sequence[Lifecycle[Any]] = (),
+        tables: str | None = None,
+        settings: type[BaseModel] | None = None,
+        routes: str | None = None,
+        commands: str | None = None,
+        wire: Wiring | None = None,
+    ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise DefinitionError(
                 f"Pipeline({name!r}): a name is lower-case letters, digits and underscores, for example 'goals'"
@@ -37,12 +64,38 @@ class Pipeline:
             raise DefinitionError(
                 f"Pipeline({name!r}): two flows are called {twice!r}; give one another name with @flow(name=...)"
             )
+        for trigger in triggers:
+            if trigger.flow is not None and trigger.flow not in flows:
+                raise DefinitionError(
+                    f"Pipeline({name!r}): {trigger!r} starts flow {trigger.flow.name!r}, which is not in flows; add it there"
+                )
+        named = [trigger.name for trigger in triggers]
+        for twice in {item for item in named if named.count(item) > 1}:
+            raise DefinitionError(
+                f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with on(..., name=...)"
+            )
+        Catalogue(events, lifecycles)  # two types of one topic, two lifecycles of one name
         self.name = name
         self.flows = tuple(flows)
+        self.triggers = tuple(triggers)
+        self.events = tuple(events)
+        self.lifecycles = tuple(lifecycles)
+        self.tables = None if tables is None else load_tables(tables, owner=name)
+        self.settings = settings
+        self.routes = _place(name, "routes", routes)
+        self.commands = _place(name, "commands", commands)
         self.wire = wire
 
     def __repr__(self) -> str:
         return f"<pipeline {self.name}: {', '.join(item.name for item in self.flows)}>"
+
+
+def _place(pipeline: str, what: str, place: str | None) -> str | None:
+    if place is not None and not re.fullmatch(r"[\w.]+:\w+", place):
+        raise DefinitionError(
+            f"Pipeline({pipeline!r}): {what}={place!r} has to be 'module:attribute', for example '{pipeline}.{what}:{what}'"
+        )
+    return place
 
 
 @dataclass(frozen=True)
@@ -52,9 +105,13 @@ class Registry:
     flows: Mapping[str, Flow[Any, Any]]
     pipeline_of: Mapping[str, Pipeline]
     names: Mapping[int, str] = field(default_factory=dict)
+    catalogue: Catalogue = field(default_factory=Catalogue)
+    triggers: Mapping[str, tuple[Pipeline, Trigger]] = field(default_factory=dict)
+    """By the name of the subscription: ``pipeline.name``."""
 
     @staticmethod
     def of(pipelines: Iterable[Pipeline]) -> Registry:
+        pipelines = tuple(pipelines)
         flows: dict[str, Flow[Any, Any]] = {}
         owners: dict[str, Pipeline] = {}
         names: dict[int, str] = {}
@@ -72,7 +129,20 @@ class Registry:
                 flows[full] = item
                 owners[full] = pipeline
                 names[id(item)] = full
-        return Registry(MappingProxyType(flows), MappingProxyType(owners), MappingProxyType(names))
+        catalogue = Catalogue(
+            [item for pipeline in pipelines for item in pipeline.events],
+            [item for pipeline in pipelines for item in pipeline.lifecycles],
+        )
+        triggers = {
+            f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.triggers
+        }
+        return Registry(
+            MappingProxyType(flows),
+            MappingProxyType(owners),
+            MappingProxyType(names),
+            catalogue,
+            MappingProxyType(triggers),
+        )
 
     def name_of(self, flow: Flow[Any, Any]) -> str:
         try:

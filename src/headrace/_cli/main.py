@@ -17,16 +17,27 @@ _HERE = "headrace._cli.commands."
 COMMANDS = {
     "up": (_HERE + "up:up", "Run pipelines until stopped, and answer for them."),
     "runs": (_HERE + "runs:runs", "Look at runs, start them, change them."),
+    "tokens": (_HERE + "tokens:tokens", "Let others ask the server: make tokens, list them, revoke them."),
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),
     "doctor": (_HERE + "doctor:doctor", "Examine this machine, the settings and the store."),
     "config": (_HERE + "config:config", "Show the effective settings and where each came from."),
     "check": (_HERE + "check:check", "Examine a store FILE, also while it is in use."),
+    "keys": (_HERE + "keys:keys", "Make keys that encrypt a store, and change them."),
     "backup": (_HERE + "backup:backup", "Copy the store FILE to TARGET, also while it is in use."),
     "bench": (_HERE + "bench:bench", "Measure this disk and this machine."),
 }
 
 
 class _Main(LazyGroup):
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name.startswith("-"):
+            return known
+        # Looking through what is installed takes a while, so only a word that is no command of ours pays for it.
+        from headrace._cli.installed import command
+
+        return command(cmd_name)
+
     def invoke(self, ctx: click.Context) -> object:
         if os.environ.get("NO_COLOR"):
             ctx.color = False
@@ -84,7 +95,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     cls=_Main,
     commands_in=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 2 wrong use, 3 done in part, 4 nothing could be done.",
+    epilog="Installed pipelines have commands of their own: headrace PIPELINE --help. Exit codes: 0 done, 2 wrong use, 3 done in part, 4 nothing could be done.",
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."

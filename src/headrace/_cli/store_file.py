@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from headrace._cli.problem import Problem, WrongUse
-from headrace.errors import ConfigurationError
+from headrace._cli.screen import Screen
+from headrace.errors import ConfigurationError, KeyMissing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+    from headrace._ports.clock import Clock
+    from headrace._ports.database import Database
     from headrace._store.sqlite import SqliteReader
     from headrace.settings import LoadedSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _HELP = "The file that holds all runs; by default HEADRACE_STORE__PATH, or headrace.db in this folder."
 
@@ -33,12 +41,13 @@ def store_option(function: F) -> F:
     return command  # type: ignore[return-value]  # click replaces the signature anyway
 
 
-def load_settings(**options: str | None) -> LoadedSettings:
-    """The settings, options first (``store__path=...``); a wrong one ends the command."""
+def load_settings(pipelines: Mapping[str, type[BaseModel]] | None = None, /, **options: str | None) -> LoadedSettings:
+    """The settings, options first (``store__path=...``), with those of pipelines; a wrong one ends the command."""
     from headrace.settings import read_settings
 
+    given = {name.replace("__", "."): value for name, value in options.items()}
     try:
-        return read_settings(options={name.replace("__", "."): value for name, value in options.items()})
+        return read_settings(options=given, pipelines=pipelines)
     except ConfigurationError as error:
         raise WrongUse(str(error), code="configuration_error") from error
 
@@ -63,8 +72,43 @@ def check_writable(path: Path) -> None:
 
 
 def open_reader(path: Path) -> SqliteReader:
-    """Read the file; it may be in use."""
+    """Read the file; it may be in use. Its values can be read, or this is refused."""
+    from headrace._app.keys import vault_of
     from headrace._store.sqlite import open_sqlite_reader
 
     check_readable(path)
-    return open_sqlite_reader(path)
+    return open_sqlite_reader(path, vault=vault_of(load_settings().settings.store))
+
+
+def open_to_look(screen: Screen, path: Path) -> SqliteReader:
+    """The same for those who only look: a value whose key is missing is shown as encrypted, and a note says so."""
+    from headrace._app.keys import vault_of
+    from headrace._store.keyring import missing_keys
+    from headrace._store.sqlite import open_sqlite_reader
+
+    check_readable(path)
+    reader = open_sqlite_reader(path, vault=vault_of(load_settings().settings.store, veil=True))
+    if missing := reader.read(missing_keys):
+        screen.note(str(KeyMissing(*missing)))
+    return reader
+
+
+def change_store(path: Path, change: Callable[[Database, Clock], Awaitable[T]], *, must_exist: bool = False) -> T:
+    """Own the file for as long as one change takes; it is made when it is not there, unless ``must_exist``."""
+    import asyncio
+
+    from headrace._base.clock import SystemClock
+    from headrace._store.sqlite import open_sqlite
+
+    if must_exist and not path.exists():
+        raise Problem(f"there is no store at {path}", code="no_store", hint="give its path: --store FILE")
+    check_writable(path)
+
+    async def work() -> T:
+        database = await open_sqlite(path)
+        try:
+            return await change(database, SystemClock())
+        finally:
+            await database.close()
+
+    return asyncio.run(work())

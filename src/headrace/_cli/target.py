@@ -13,10 +13,11 @@ import click
 
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
+from headrace._cli import installed
 from headrace._cli.problem import WrongUse
 from headrace.errors import HeadraceError
 
-FORMS = "package.module, package.module:pipeline, or path/to/file.py"
+FORMS = "the name of an installed pipeline, package.module, package.module:pipeline, or path/to/file.py"
 
 
 def load(targets: Sequence[str]) -> list[Pipeline]:
@@ -35,7 +36,7 @@ def load(targets: Sequence[str]) -> list[Pipeline]:
 
 
 def _pipelines_in(target: str) -> list[Pipeline]:
-    place, name = _split(target)
+    place, name = _split(installed.pipeline_place(target) or target)
     module = _import_file(Path(place)) if _is_file(place) else _import_module(place)
     if name:
         value = getattr(module, name, None)

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context
 from datetime import datetime, timedelta
@@ -17,11 +17,13 @@ from headrace._authoring.context import current_step
 from headrace._authoring.step import Mode, Step
 from headrace._base.clock import Instant, to_datetime, to_micros
 from headrace._base.codec import Shape
-from headrace._engine.machine import Command
-from headrace._engine.resident import Resident
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import Work, WorkerPool
+from headrace._events.model import Published
+from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
+from headrace.errors import DefinitionError, ValueRefused
 
 T = TypeVar("T")
 
@@ -38,12 +40,17 @@ class Stop(StrEnum):
 
 
 class Attempt:
-    def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int) -> None:
-        self.run = run
-        self.command = command
+    """One call of a step's function. ``owner`` names whose it is: a run, or a subscription."""
+
+    def __init__(
+        self, step: Step[Any, Any], number: int, *, key: str, owner: str, pipeline: str, reports: Reports
+    ) -> None:
         self.step = step
         self.number = number
-        self.key = run.key_of(command.ordinal)
+        self.key = key
+        self.owner = owner
+        self.pipeline = pipeline
+        self.reports = reports
         self.started_at: Instant = 0
         self.context: AttemptContext | None = None
         self.future: asyncio.Future[Any] | None = None
@@ -53,6 +60,15 @@ class Attempt:
         self.left_behind = False
         self.ended = False
         self.sleeps = 0
+        self.published = 0
+
+    def call(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the function is called with."""
+        raise NotImplementedError
+
+    def stored_call(self) -> bytes:
+        """The same as text, for another process."""
+        raise NotImplementedError
 
 
 class AttemptContext:
@@ -62,7 +78,7 @@ class AttemptContext:
         self._attempts = attempts
         self._attempt = attempt
         self.previous = previous
-        self.run_id = attempt.run.id
+        self.run_id = attempt.owner
         self.key = attempt.key
         self.attempt = attempt.number
         self.cancelled = False
@@ -80,8 +96,34 @@ class AttemptContext:
         return None if self.previous is None else _PROGRESS.decode(self.previous)
 
     def use(self, kind: type[T]) -> T:
-        found: T = self._attempts.wiring(self._attempt.run.pipeline, kind)
+        found: T = self._attempts.wiring(self._attempt.pipeline, kind)
         return found
+
+    async def publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
+    ) -> Published:
+        attempt = self._attempt
+        if subject is None:
+            raise DefinitionError(f"publish({topic!r}) in {attempt.step.name!r}: say what it is about with subject=...")
+        attempt.published += 1
+        # The same event again in the next attempt, which publishes in the same order.
+        chosen = event_id or f"{attempt.key}/{attempt.published}"
+        return await self._attempts.publish(
+            topic,
+            data,
+            subject=subject,
+            event_id=chosen,
+            source=source or f"{attempt.pipeline}.{attempt.step.name}",
+            time=time,
+            cause=attempt.key,
+        )
 
 
 class _Slots:
@@ -93,17 +135,33 @@ class _Slots:
 
 
 class Reports(Protocol):
-    """Who is told what became of attempts."""
+    """Who is told what became of an attempt."""
 
-    def ended(self, attempt: Attempt, result: Any, error: BaseException | None) -> None:
+    def ended(self, attempt: Any, result: Any, error: BaseException | None) -> None:
         """Called once for each attempt; with neither result nor error when it was stopped."""
         ...
 
-    def late(self, attempt: Attempt) -> None:
+    def late(self, attempt: Any) -> None:
         """An attempt that had been given up has come to its end after all."""
         ...
 
-    def said(self, attempt: Attempt, progress: bytes) -> None: ...
+    def said(self, attempt: Any, progress: bytes) -> None: ...
+
+
+class Publish(Protocol):
+    """How an event comes from a step or a handler into the log."""
+
+    def __call__(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef,
+        event_id: str,
+        source: str,
+        time: datetime | None,
+        cause: str,
+    ) -> Coroutine[Any, Any, Published]: ...
 
 
 class Attempts:
@@ -116,8 +174,10 @@ class Attempts:
         slots: int,
         threads: int,
         processes: int,
+        tally: Tally,
     ) -> None:
         self.clock = clock
+        self._tally = tally
         self.wiring = wiring
         self._timers = timers
         self._loop = asyncio.get_running_loop()
@@ -133,7 +193,7 @@ class Attempts:
         self._empty: asyncio.Future[None] | None = None
         self._forsaken = False
         self.under_way: set[Attempt] = set()
-        self.reports: Reports
+        self.publish: Publish
 
     # Running
 
@@ -149,8 +209,14 @@ class Attempts:
             slots.line.append(attempt)
 
     def _run(self, attempt: Attempt) -> None:
+        self._tally.attempts_started += 1
         attempt.started_at = self.clock.now()
-        future = attempt.future = self._launch(attempt)
+        try:
+            future = self._launch(attempt)
+        except ValueRefused as refused:  # arguments that were written for another signature of the step
+            future = self._loop.create_future()
+            future.set_exception(refused)
+        attempt.future = future
         timeout = attempt.step.timeout
         if timeout is not None:
             attempt.timeout = self._timers.add(attempt.started_at + to_micros(timeout), self._time_out, attempt)
@@ -160,7 +226,7 @@ class Attempts:
         step = attempt.step
         if step.mode == "process":
             return self._loop.create_task(self._in_process(attempt))
-        args, kwargs = step.shape.decode(attempt.command.arguments or b"{}")
+        args, kwargs = attempt.call()
         context = self.context_for(attempt)
         if step.mode == "loop":
             return self._loop.create_task(step.fn(*args, **kwargs), context=context)
@@ -185,14 +251,14 @@ class Attempts:
             module=fn.__module__,
             qualname=fn.__qualname__,
             main_path=getattr(sys.modules.get("__main__"), "__file__", None) if fn.__module__ == "__main__" else None,
-            step_name=attempt.command.name,
-            arguments=attempt.command.arguments or b"{}",
-            run_id=attempt.run.id,
+            step_name=attempt.step.name,
+            arguments=attempt.stored_call(),
+            run_id=attempt.owner,
             key=attempt.key,
             attempt=attempt.number,
             previous_progress=context.previous,
         )
-        return await self._workers.run(work, on_progress=functools.partial(self.reports.said, attempt))
+        return await self._workers.run(work, on_progress=functools.partial(attempt.reports.said, attempt))
 
     def _done(self, attempt: Attempt, future: asyncio.Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
@@ -202,21 +268,21 @@ class Attempts:
         if self._forsaken:
             return
         if attempt.left_behind:
-            self.reports.late(attempt)
+            attempt.reports.late(attempt)
             return
         self._over(attempt)
         if attempt.stopping is not None:
-            self.reports.ended(attempt, None, None)
+            attempt.reports.ended(attempt, None, None)
         elif future.cancelled():
-            self.reports.ended(
+            attempt.reports.ended(
                 attempt,
                 None,
                 RuntimeError("the step cancelled itself: it raised CancelledError, though nobody had asked it to stop"),
             )
         elif error is not None:
-            self.reports.ended(attempt, None, error)
+            attempt.reports.ended(attempt, None, error)
         else:
-            self.reports.ended(attempt, future.result(), None)
+            attempt.reports.ended(attempt, future.result(), None)
 
     def _over(self, attempt: Attempt) -> None:
         attempt.ended = True
@@ -252,7 +318,7 @@ class Attempts:
             attempt.context.cancelled = True
         if attempt.future is None:  # waits for a slot
             self._over(attempt)
-            self.reports.ended(attempt, None, None)
+            attempt.reports.ended(attempt, None, None)
             return
         mode = attempt.step.mode
         if mode != "thread":
@@ -264,7 +330,7 @@ class Attempts:
         """The step does not listen; whatever it still returns will be dropped, visibly."""
         attempt.left_behind = True
         self._over(attempt)
-        self.reports.ended(attempt, None, None)
+        attempt.reports.ended(attempt, None, None)
 
     async def drain(self, seconds: float) -> None:
         """Let attempts end by themselves for a while, then stop those that are left."""
@@ -314,9 +380,9 @@ class Attempts:
 
     def say(self, attempt: Attempt, progress: bytes) -> None:
         if attempt.step.mode == "thread":
-            self._loop.call_soon_threadsafe(self.reports.said, attempt, progress)
+            self._loop.call_soon_threadsafe(attempt.reports.said, attempt, progress)
         else:
-            self.reports.said(attempt, progress)
+            attempt.reports.said(attempt, progress)
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -10,15 +10,20 @@ from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
 from headrace._base import faultpoints
+from headrace._base.clock import Instant
 from headrace._base.recorded_error import decode_error, encode_error
+from headrace._engine.event_log import EventLog, Publication, own_job
 from headrace._engine.journal import Also, Journal
-from headrace._engine.machine import Command
+from headrace._engine.machine import PUBLISHED, Command
 from headrace._engine.resident import Child, Resident
 from headrace._engine.timers import Timers
+from headrace._events.model import EventRecord, NewEvent, Subject, Wait
+from headrace._events.schema import event_to_json
+from headrace._events.store import event_at, first_match
 from headrace._ports.clock import Clock
 from headrace._ports.database import SqlValue, Transaction
-from headrace._runs.model import Begun, Kind, Message, NewRun, Outcome, RunState
-from headrace._runs.store import SQL, put_message
+from headrace._runs.model import Begun, JobOfRun, JournalRow, Kind, Message, NewRun, Outcome, RunState
+from headrace._runs.store import SQL, add_wait, put_message
 from headrace.errors import (
     DefinitionError,
     FlowNotFound,
@@ -44,7 +49,9 @@ class RunEnd(NamedTuple):
 class Keeper(Protocol):
     """What commands ask of the engine."""
 
-    def new_run(self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, parent: int | None) -> NewRun: ...
+    def new_run(
+        self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, parent: int | None, job: JobOfRun | None
+    ) -> NewRun: ...
     def adopt(self, begun: Begun, new: NewRun) -> None: ...
     def notify(self, pk: int, message: Message) -> None: ...
     def request_cancel(self, run_id: str) -> None: ...
@@ -53,8 +60,11 @@ class Keeper(Protocol):
 
 
 class Commands:
-    def __init__(self, *, keeper: Keeper, registry: Registry, journal: Journal, timers: Timers, clock: Clock) -> None:
+    def __init__(
+        self, *, keeper: Keeper, registry: Registry, journal: Journal, timers: Timers, clock: Clock, log: EventLog
+    ) -> None:
         self._keeper = keeper
+        self._log = log
         self._registry = registry
         self._journal = journal
         self._timers = timers
@@ -70,11 +80,15 @@ class Commands:
             self._begin_child(run, command)
         elif command.kind is Kind.START:
             self._start(run, command)
+        elif command.kind is Kind.PUBLISH:
+            self._publish(run, command)
+        elif command.kind is Kind.EVENT:
+            self._wait_event(run, command)
         else:
             self._send(run, command)
 
     def withdraw(self, run: Resident, command: Command) -> None:
-        """The flow gave up on a timer or a receive, or asks a child to stop."""
+        """The flow gave up on a timer, a receive or an event, or asks a child to stop."""
         if command.kind is Kind.TIMER:
             entry = run.timers.pop(command.ordinal, None)
             if entry is not None:
@@ -85,6 +99,8 @@ class Commands:
                 waiting.remove(command)
                 if not waiting:
                     del run.receives[command.name]
+        elif command.kind is Kind.EVENT and run.event_waits.pop(command.ordinal, None) is not None:
+            self._journal.submit(_stop_wait(run, command.ordinal), lambda _result, _error: None)
         elif command.kind is Kind.CHILD and command.ordinal in run.children:
             self._cancel_child(run, command)
 
@@ -153,6 +169,72 @@ class Commands:
 
         self._record(run, command, Outcome.OK, None, also=put, then=sent)
 
+    # Events
+
+    def _publish(self, run: Resident, command: Command) -> None:
+        faultpoints.hit("publish.before")
+        at = self._journal.now_for(run)
+        new = self._new_event(run, command, at)
+
+        def operation(tx: Transaction, row: JournalRow) -> tuple[Publication, JournalRow]:
+            publication = self._log.write(tx, new)
+            return publication, row._replace(value=PUBLISHED.encode(publication.published))
+
+        def published(publication: Publication | None, error: BaseException | None) -> None:
+            if error is not None:
+                self._refuse(run, command, error)
+            else:
+                self._log.told(publication)
+
+        self._journal.record_found(run, command, operation, published)
+
+    def _new_event(self, run: Resident, command: Command, at: Instant) -> NewEvent:
+        said = json.loads(command.arguments or b"{}")
+        data = json.dumps(said["data"], ensure_ascii=False, separators=(",", ":")).encode()
+        subject, key = Subject(said["kind"], said["subject"]), run.key_of(command.ordinal)
+        return NewEvent(
+            id=said["id"] or key, topic=command.name, subject=subject, data=data, source=said["source"] or run.flow, time=said.get("time", at),
+            version=said["version"], cause=key, at=at, generation=own_job(run.job, subject),
+        )  # fmt: skip
+
+    def _wait_event(self, run: Resident, command: Command) -> None:
+        """Look whether the log has the event already; otherwise publishers find the run. Both in one transaction, so that none slips through."""
+        said = json.loads(command.arguments or b"{}")
+        subject = Subject(said["kind"], said["subject"]) if "subject" in said else None
+        wait = Wait(topic=command.name, subject=subject, after=said["after"])
+
+        def operation(tx: Transaction) -> EventRecord | None:
+            found = first_match(tx, wait)
+            if found is None:
+                add_wait(tx, run.pk, command.ordinal, wait)
+            return found
+
+        def looked(found: EventRecord | None, error: BaseException | None) -> None:
+            run.writing -= 1
+            if run.gone:
+                return
+            if error is not None:
+                self._journal.fail(error)
+            elif not run.machine.is_open(command):  # the flow gave up meanwhile
+                self._journal.submit(_stop_wait(run, command.ordinal), lambda _result, _error: None)
+            elif found is not None:
+                self._record(run, command, Outcome.OK, event_to_json(found))
+            else:
+                run.event_waits[command.ordinal] = wait
+            self._journal.wake(run)
+
+        run.writing += 1
+        self._journal.submit(operation, looked)
+
+    def event_came(self, run: Resident, ordinal: int, position: int) -> None:
+        """An event that this run waits for is in the log."""
+        command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
+        if command is None or run.event_waits.pop(ordinal, None) is None:
+            return
+        record = self._journal.read(lambda reader: event_at(reader, position))
+        assert record is not None
+        self._record(run, command, Outcome.OK, event_to_json(record), also=_stop_wait(run, ordinal))
+
     # Children
 
     def _new_child(self, run: Resident, command: Command, *, parent: int | None) -> NewRun:
@@ -167,7 +249,9 @@ class Commands:
             raise DefinitionError(
                 f"run {run.id!r} would wait for itself: its child flow {flow.name!r} has the same id; give the id template another text"
             )
-        return self._keeper.new_run(flow, check_id(child_id), arguments, parent=parent)
+        # It works for the same job, but its end is not the job's.
+        job = None if run.job is None else run.job._replace(owner=False)
+        return self._keeper.new_run(flow, check_id(child_id), arguments, parent=parent, job=job)
 
     def _start(self, run: Resident, command: Command) -> None:
         try:
@@ -212,6 +296,8 @@ class Commands:
                 return
             if result.created:
                 self._keeper.adopt(result, new)
+            if run.gone:
+                return
             run.children[command.ordinal] = Child(result.id, result.created)
             if command.cancelling:
                 self._cancel_child(run, command)
@@ -242,6 +328,11 @@ class Commands:
 def _stop_waiting(run: Resident, ordinal: int) -> Also:
     over: dict[str, SqlValue] = {"waiter": run.pk, "command": ordinal}
     return lambda tx: tx.run(SQL.stop_waiting, over)
+
+
+def _stop_wait(run: Resident, ordinal: int) -> Also:
+    over: dict[str, SqlValue] = {"run": run.pk, "command": ordinal}
+    return lambda tx: tx.run(SQL.stop_wait, over)
 
 
 def _child_of(mark: bytes) -> Child:

@@ -14,17 +14,35 @@ from headrace._engine.attempts import Attempt, Attempts, Stop
 from headrace._engine.journal import Journal
 from headrace._engine.machine import NULL, Command
 from headrace._engine.resident import GOING, Resident
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Entry, Timers
 from headrace._engine.workers import RecordedFailure
 from headrace._ports.clock import Clock
-from headrace._ports.database import SqlValue, Transaction
+from headrace._ports.database import Transaction
 from headrace._runs import model
 from headrace._runs.model import JournalRow, Kind, Outcome
-from headrace._runs.store import SQL, append
+from headrace._runs.store import SQL, append, put_attempt, save_progress
 from headrace.errors import EngineUnavailable, OutcomeUnknown, StepTimedOut, ValueRefused, WorkerDied
 
 DEATHS_BEFORE_QUARANTINE = 3
 _SECONDS_BETWEEN_PROGRESS = 1.0
+
+
+class StepAttempt(Attempt):
+    """An attempt at a step that a flow called."""
+
+    def __init__(self, run: Resident, command: Command, step: Step[Any, Any], number: int, reports: Dispatcher) -> None:
+        super().__init__(
+            step, number, key=run.key_of(command.ordinal), owner=run.id, pipeline=run.pipeline, reports=reports
+        )
+        self.run = run
+        self.command = command
+
+    def call(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return self.step.shape.decode(self.stored_call())
+
+    def stored_call(self) -> bytes:
+        return self.command.arguments or b"{}"
 
 
 class Execution:
@@ -35,6 +53,7 @@ class Execution:
         "called_at",
         "command",
         "deaths",
+        "held_back",
         "in_transaction",
         "number",
         "progress",
@@ -51,15 +70,16 @@ class Execution:
         self.called_at = called_at
         self.number = 0
         self.deaths = 0
-        self.attempt: Attempt | None = None
+        self.attempt: StepAttempt | None = None
         self.retry: Entry | None = None
         self.in_transaction = False
+        self.held_back = False
         self.progress = run.progress.get(command.ordinal)
         self.progress_saved = float("-inf")
 
     @property
     def is_active(self) -> bool:
-        return self.attempt is not None or self.in_transaction
+        return self.attempt is not None or self.in_transaction or self.held_back
 
 
 class Keeper(Protocol):
@@ -71,12 +91,15 @@ class Keeper(Protocol):
 
 
 class Dispatcher:
-    def __init__(self, *, keeper: Keeper, journal: Journal, timers: Timers, clock: Clock, attempts: Attempts) -> None:
+    def __init__(
+        self, *, keeper: Keeper, journal: Journal, timers: Timers, clock: Clock, attempts: Attempts, tally: Tally
+    ) -> None:
         self._keeper = keeper
         self._journal = journal
         self._timers = timers
         self._clock = clock
         self._attempts = attempts
+        self._tally = tally
         self._chance = random.Random()
         self.closing = False
 
@@ -88,7 +111,9 @@ class Dispatcher:
         assert step is not None
         execution = run.executions[command.ordinal] = Execution(run, command, step, run.last_at)
         before = [item for item in run.attempts.pop(command.ordinal, ()) if item.name == command.name]
-        if step.at_most_once:
+        if self.closing:
+            self._hold_back(execution)
+        elif step.at_most_once:
             self._begin_at_most_once(execution)
         elif before:
             execution.number = before[-1].attempt
@@ -107,7 +132,7 @@ class Dispatcher:
         def marked(_: Any, error: BaseException | None) -> None:
             if error is not None:
                 self._journal.fail(error)
-            elif command.cancelling:
+            elif command.cancelling and not run.gone:
                 self._end(execution, Outcome.CANCELLED, None)
             else:
                 self._offer(execution)
@@ -130,32 +155,39 @@ class Dispatcher:
             self._offer(execution)
             self._keeper.wake(execution.run)
 
+    def _hold_back(self, execution: Execution) -> None:
+        # The run stays one that goes on, also on disk: nothing else would make the next start look at it.
+        execution.held_back = True
+
     def _offer(self, execution: Execution) -> None:
-        if self.closing or execution.run.gone:
+        if execution.run.gone:
+            return
+        if self.closing:
+            self._hold_back(execution)
             return
         faultpoints.hit("step.before", execution.step)
         execution.number += 1
-        attempt = Attempt(execution.run, execution.command, execution.step, execution.number)
+        attempt = StepAttempt(execution.run, execution.command, execution.step, execution.number, self)
         attempt.started_at = self._clock.now()
         if execution.step.mode == "transaction":
             self._in_transaction(execution, attempt)
             return
         execution.attempt = attempt
-        try:
-            self._attempts.offer(attempt, execution.progress)
-        except ValueRefused as refused:  # the recorded arguments do not fit the step any more
-            execution.attempt = None
-            self._end(execution, Outcome.ERROR, encode_error(refused))
+        self._attempts.offer(attempt, execution.progress)
 
-    def _in_transaction(self, execution: Execution, attempt: Attempt) -> None:
+    def _in_transaction(self, execution: Execution, attempt: StepAttempt) -> None:
         run, command, step = execution.run, execution.command, execution.step
-        args, kwargs = step.shape.decode(command.arguments or b"{}")
+        try:
+            args, kwargs = step.shape.decode(command.arguments or b"{}")
+        except ValueRefused as refused:  # written for another signature of the step
+            self._end(execution, Outcome.ERROR, encode_error(refused))
+            return
         context = self._attempts.context_for(attempt)
         going = not run.is_going
         execution.in_transaction = True
+        self._tally.attempts_started += 1
         run.seq += 1
         run.writing += 1
-        self._journal.steps_recorded += 1
         row = JournalRow(
             run.seq, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.OK, None,
             execution.number, attempt.started_at, self._journal.now_for(run),
@@ -181,15 +213,17 @@ class Dispatcher:
             else:
                 run.executions.pop(command.ordinal, None)
                 run.arrived.append((recorded, ()))
+                self._tally.steps_ok += 1
                 if going:
                     run.shown = GOING
+                    self._journal.changed(run.pk)
             self._keeper.wake(run)
 
         self._journal.submit(operation, done, isolated=True)
 
     # From attempt to record
 
-    def ended(self, attempt: Attempt, result: Any, error: BaseException | None) -> None:
+    def ended(self, attempt: StepAttempt, result: Any, error: BaseException | None) -> None:
         """An attempt is over, one way or another."""
         run = attempt.run
         execution = run.executions.get(attempt.command.ordinal)
@@ -208,13 +242,13 @@ class Dispatcher:
             self._succeeded(execution, attempt, result)
         self._keeper.wake(run)
 
-    def late(self, attempt: Attempt) -> None:
+    def late(self, attempt: StepAttempt) -> None:
         self._keeper.incident(
             attempt.run, "step.late_result",
             f"step {attempt.command.name!r}, attempt {attempt.number}, ended after it had been given up; its result was dropped",
         )  # fmt: skip
 
-    def _succeeded(self, execution: Execution, attempt: Attempt, result: Any) -> None:
+    def _succeeded(self, execution: Execution, attempt: StepAttempt, result: Any) -> None:
         faultpoints.hit("step.after", execution.step)
         shape = execution.step.shape.result
         try:
@@ -225,12 +259,13 @@ class Dispatcher:
             return
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
+        self._tally.steps_ok += 1
         self._journal.record(
             run, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.OK, value,
             attempt=attempt.number, started_at=attempt.started_at, ready=(ready,),
         )  # fmt: skip
 
-    def _stopped(self, execution: Execution, attempt: Attempt) -> None:
+    def _stopped(self, execution: Execution, attempt: StepAttempt) -> None:
         if attempt.left_behind:
             self._keeper.incident(
                 attempt.run, "step.left_behind",
@@ -242,7 +277,7 @@ class Dispatcher:
             limit = execution.step.timeout or timedelta(0)
             self._failed(execution, attempt, StepTimedOut(execution.command.name, limit.total_seconds()))
 
-    def _failed(self, execution: Execution, attempt: Attempt, error: BaseException) -> None:
+    def _failed(self, execution: Execution, attempt: StepAttempt, error: BaseException) -> None:
         if execution.command.cancelling:
             self._end(execution, Outcome.CANCELLED, None, attempt)
             return
@@ -260,15 +295,15 @@ class Dispatcher:
         else:
             self._try_again(execution, attempt, stored, self._clock.now() + to_micros(wait))
 
-    def _try_again(self, execution: Execution, attempt: Attempt, stored: bytes, next_at: Instant) -> None:
+    def _try_again(self, execution: Execution, attempt: StepAttempt, stored: bytes, next_at: Instant) -> None:
         run, command = execution.run, execution.command
+        self._tally.retries += 1
         wait = (next_at - self._clock.now()) / 1_000_000
         why = describe(stored).type_name
         log.info("step.retry_scheduled", run_id=run.id, step=command.name, attempt=attempt.number, error=why, wait=wait)
-        parameters: dict[str, SqlValue] = {
-            "run": run.pk, "command": command.ordinal, "attempt": attempt.number, "name": command.name, "error": stored,
-            "started_at": attempt.started_at, "at": self._clock.now(), "next_at": next_at,
-        }  # fmt: skip
+        failed = model.Attempt(
+            command.ordinal, attempt.number, command.name, stored, attempt.started_at, self._clock.now(), next_at
+        )
         faultpoints.hit("retry.before")
         run.writing += 1
 
@@ -285,16 +320,19 @@ class Dispatcher:
                     self._when_due(execution, next_at)
                 self._keeper.wake(run)
 
-        self._journal.submit(lambda tx: tx.run(SQL.insert_attempt, parameters), recorded)
+        self._journal.submit(lambda tx: put_attempt(tx, run.pk, failed), recorded)
 
     def _quarantine(self, execution: Execution) -> None:
         run = execution.run
         reason = f"{execution.deaths} worker processes died of step {execution.command.name!r}; mend it, then: headrace runs retry {run.id}"
         self._keeper.set_aside(run, model.RunState.QUARANTINED, reason)
 
-    def _end(self, execution: Execution, outcome: Outcome, value: bytes | None, attempt: Attempt | None = None) -> None:
+    def _end(
+        self, execution: Execution, outcome: Outcome, value: bytes | None, attempt: StepAttempt | None = None
+    ) -> None:
         run, command = execution.run, execution.command
         run.executions.pop(command.ordinal, None)
+        self._tally.steps_not_ok[outcome.value] += 1
         log.info("step.ended", run_id=run.id, step=command.name, attempt=execution.number, outcome=outcome.value)
         self._journal.record(
             run, command.ordinal, Kind.STEP, command.name, command.arguments, outcome, value,
@@ -326,7 +364,7 @@ class Dispatcher:
 
     # Progress
 
-    def said(self, attempt: Attempt, progress: bytes) -> None:
+    def said(self, attempt: StepAttempt, progress: bytes) -> None:
         """Remember how far a step is; on disk at most once a second, since only the last word counts."""
         run = attempt.run
         execution = run.executions.get(attempt.command.ordinal)
@@ -336,10 +374,5 @@ class Dispatcher:
         now = self._clock.monotonic()
         if now - execution.progress_saved >= _SECONDS_BETWEEN_PROGRESS:
             execution.progress_saved = now
-            parameters: dict[str, SqlValue] = {
-                "run": run.pk,
-                "command": attempt.command.ordinal,
-                "value": progress,
-                "at": self._clock.now(),
-            }
-            self._journal.submit(lambda tx: tx.run(SQL.save_progress, parameters), lambda _result, _error: None)
+            last = model.Progress(attempt.command.ordinal, progress, self._clock.now())
+            self._journal.submit(lambda tx: save_progress(tx, run.pk, last), lambda _result, _error: None)

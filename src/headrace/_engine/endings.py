@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from headrace._base import faultpoints, log
 from headrace._engine.commands import Commands, RunEnd
+from headrace._engine.event_log import EventLog, Publication
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Memory
 from headrace._engine.resident import Resident
+from headrace._engine.tally import Tally
 from headrace._ports.database import Database, Transaction
-from headrace._runs.model import Begun, NewRun, RunState
-from headrace._runs.store import SQL, continue_as, end, run_by_pk
+from headrace._runs.model import Begun, NewRun, Replaced, RunState
+from headrace._runs.store import continue_as, end, run_by_pk
 from headrace.errors import EngineUnavailable
 
-Waiters = list[tuple[int, int]]
+
+class Over(NamedTuple):
+    """Whom to tell of the end of a run that is on disk: (waiter, command) pairs, and what was published with it."""
+
+    waiters: list[tuple[int, int]]
+    told: Publication | None = None
 
 
 class Endings:
@@ -30,6 +38,9 @@ class Endings:
         fail: Callable[[BaseException], None],
         wake: Callable[[Resident], None],
         next_of: Callable[[Resident, bytes], NewRun],
+        log: EventLog,
+        changed: Callable[[int], None],
+        tally: Tally,
     ) -> None:
         self._database = database
         self._journal = journal
@@ -37,6 +48,9 @@ class Endings:
         self._fail = fail
         self._wake = wake
         self._next_of = next_of
+        self._log = log
+        self._changed = changed
+        self._tally = tally
         self._awaited: defaultdict[int, list[asyncio.Future[RunEnd | None]]] = defaultdict(list)
         self.commands: Commands
 
@@ -49,16 +63,20 @@ class Endings:
             return
         at = self._journal.now_for(run)
 
-        def operation(tx: Transaction) -> Waiters:
-            return end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+        def operation(tx: Transaction) -> Over:
+            ending = end(tx, run.pk, ended.state, at=at, reason=ended.reason, result=ended.result, error=ended.error)
+            told = self._log.write_end(
+                tx, run.id, run.number, ending, ended.state, at=at, result=ended.result, error=ended.error
+            )
+            return Over(ending.waiters, told)
 
-        def done(waiters: Waiters | None, error: BaseException | None) -> None:
+        def done(over: Over | None, error: BaseException | None) -> None:
             self._memory.has_left(run)
-            if waiters is None:
+            if over is None:
                 self._fail(error or EngineUnavailable("the end of a run could not be recorded"))
                 return
             log.info("run.ended", run_id=run.id, flow=run.flow, state=ended.state.value, reason=ended.reason or None)
-            self.over(run.pk, waiters, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
+            self.over(run.pk, over, RunEnd(run.id, ended.state, ended.result, ended.error, run.flow))
 
         self._journal.submit(operation, done)
 
@@ -71,33 +89,38 @@ class Endings:
             if begun is None:
                 self._fail(error or EngineUnavailable("a run could not be continued"))
                 return
+            self._tally.runs_begun += 1
+            self._count_end(run.pk, RunState.REPLACED)
+            self._changed(begun.pk)
             self._tell_callers(run.pk, None)
             # Not as a fresh one: it has inherited messages.
             self._memory.call_in(begun.pk)
 
-        self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1), done)
+        seen = run.machine.seen()
+        self._journal.submit(lambda tx: continue_as(tx, run.pk, new, number=run.number + 1, seen=seen), done)
 
-    def over(self, pk: int, waiters: Waiters, ended: RunEnd) -> None:
+    def over(self, pk: int, over: Over, ended: RunEnd) -> None:
         """The end of a run is on disk: tell everybody who waits for it."""
         faultpoints.hit("run.after_end")
+        self._count_end(pk, ended.state)
         left = self._memory.residents.get(pk)
         if left is not None:
             self._memory.forget(left)
         self._tell_callers(pk, ended)
-        for waiter, ordinal in waiters:
+        for waiter, ordinal in over.waiters:
             run = self._memory.residents.get(waiter)
             if run is None or run.replay is not None:
                 self._memory.call_in(waiter)
             else:
                 self.commands.child_ended(run, ordinal, ended)
                 self._wake(run)
+        self._log.told(over.told)
 
-    def replaced(self, pk: int) -> None:
+    def replaced(self, replaced: Replaced) -> None:
         """A start with the policy `replace` has ended this run in its own transaction."""
-        ended = self.end_of(pk)
-        waiters = self._database.read(lambda reader: reader.all(SQL.waiters_of, {"run": pk}))
+        ended = self.end_of(replaced.pk)
         if ended is not None:
-            self.over(pk, [(row[0], row[1]) for row in waiters], ended)
+            self.over(replaced.pk, Over(replaced.ending.waiters, replaced.told), ended)
 
     def end_of(self, pk: int) -> RunEnd | None:
         record = self._database.read(lambda reader: run_by_pk(reader, pk))
@@ -110,6 +133,10 @@ class Endings:
         future: asyncio.Future[RunEnd | None] = asyncio.get_running_loop().create_future()
         self._awaited[pk].append(future)
         return future
+
+    def _count_end(self, pk: int, state: RunState) -> None:
+        self._tally.runs_ended[state.value] += 1
+        self._changed(pk)
 
     def _tell_callers(self, pk: int, ended: RunEnd | None) -> None:
         for future in self._awaited.pop(pk, ()):

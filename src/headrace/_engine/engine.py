@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
 
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, pick
 from headrace._authoring.flow import Flow
 from headrace._authoring.identity import check_id, token
 from headrace._authoring.pipeline import Registry
+from headrace._authoring.trigger import Trigger
 from headrace._base import faultpoints, log
 from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
+from headrace._engine.changes import Changes
 from headrace._engine.commands import Commands, RunEnd, put_message_for
+from headrace._engine.delivery import Delivery
 from headrace._engine.dispatch import Dispatcher
-from headrace._engine.endings import Endings, Waiters
+from headrace._engine.endings import Endings, Over
+from headrace._engine.event_log import EventLog
 from headrace._engine.journal import Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Limits, Memory
+from headrace._engine.parts import Surroundings
 from headrace._engine.resident import Resident, UnderWay
 from headrace._engine.runner import Runner
+from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
+from headrace._events.model import Event, NewEvent, Published
+from headrace._jobs.lifecycle import JobRef
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, SqlValue, Transaction
-from headrace._runs.model import SET_ASIDE, Begun, Message, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, begin, due_runs, end, run_by_id, runs_in_state
-from headrace.errors import Conflict, EngineUnavailable, RunAlreadyEnded, RunNotFound
+from headrace._ports.database import Database, Operation, Transaction
+from headrace._runs.model import SET_ASIDE, Begun, JobOfRun, Message, NewRun, RunRecord, RunState
+from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
+from headrace._store.companion import with_companion
+from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
-__all__ = ["EmbeddedEngine", "Engine", "Limits"]
+__all__ = ["NO_ANSWER", "EmbeddedEngine", "Engine", "Limits"]
 
 # What was under way first, then what was blocked before and may fit now; what is due comes with the timers.
 _TAKEN_UP = (RunState.RUNNING, RunState.CANCELLING, RunState.QUEUED, RunState.BLOCKED)
+NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
@@ -85,11 +99,18 @@ class EmbeddedEngine:
         self.limits = limits = limits or Limits()
         self.failure: BaseException | None = None
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tally = tally = Tally()
+        self.changes = changes = Changes(clock.now())
         self._wired = dict(wired or {})
         self._state = "new"
+        self._asked: set[asyncio.Future[Any]] = set()
         # Seeded once: asking the system each time gives up the interpreter lock and waits for it again.
         self._chance = random.Random(random.SystemRandom().getrandbits(256))
-        self._journal = Journal(database, clock, wake=self.wake, fail=self.fail)
+        self.log = EventLog(registry.catalogue)
+        self.log.wake, self.log.stop = self._event_came, self._job_was_cancelled
+        self._journal = Journal(
+            database, clock, wake=self.wake, fail=self.fail, begin=self.log.begin, changed=changes.touched
+        )
         self._timers = Timers(clock, due_runs=self._due_runs, wake=self._fell_due)
         self._runner = runner = Runner(
             database=database, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
@@ -97,20 +118,31 @@ class EmbeddedEngine:
         )  # fmt: skip
         self._memory = runner.memory = Memory(
             registry=registry, database=database, clock=clock, journal=self._journal, timers=self._timers, limits=limits, strict=strict,
-            wake=runner.wake, admit_soon=runner.go_on,
+            wake=runner.wake, admit_soon=runner.go_on, changed=changes.touched,
         )  # fmt: skip
         self._attempts = Attempts(
             clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
+            tally=tally,
         )  # fmt: skip
-        self._dispatcher = runner.dispatcher = self._memory.dispatcher = self._attempts.reports = Dispatcher(
-            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts
+        self._dispatcher = runner.dispatcher = self._memory.dispatcher = Dispatcher(
+            keeper=self, journal=self._journal, timers=self._timers, clock=clock, attempts=self._attempts, tally=tally
         )
+        self._attempts.publish = self._publish
         self._endings = Endings(
-            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of
+            database=database, journal=self._journal, memory=self._memory, fail=self.fail, wake=runner.wake, next_of=self._next_of,
+            log=self.log, changed=changes.touched, tally=tally,
         )  # fmt: skip
         self._endings.commands = runner.commands = Commands(
-            keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock
+            keeper=self, registry=registry, journal=self._journal, timers=self._timers, clock=clock, log=self.log
         )
+
+        self.delivery = Delivery(
+            Surroundings(
+                keeper=self, registry=registry, database=database, journal=self._journal, timers=self._timers, clock=clock,
+                attempts=self._attempts, log=self.log,
+            ),
+            fail=self.fail,
+        )  # fmt: skip
 
     # Life
 
@@ -123,6 +155,7 @@ class EmbeddedEngine:
             for pk in self._in_state(state):
                 self._memory.waiting_outside.setdefault(pk)
         self._runner.open()
+        self.delivery.open()
 
     async def close(self) -> None:
         """Let steps end for a while, then leave. Whatever is not done then is taken up at the next start."""
@@ -130,6 +163,7 @@ class EmbeddedEngine:
             return
         self._state = "closing"
         self._dispatcher.closing = True
+        self.delivery.drain()
         await self._attempts.drain(self.limits.drain_seconds)
         self._leave()
 
@@ -138,6 +172,9 @@ class EmbeddedEngine:
         self._attempts.forsake()
         self.database.abandon()
         self._leave()
+        for answer in tuple(self._asked):
+            if not answer.done():
+                answer.set_exception(EngineUnavailable(NO_ANSWER))
 
     def fail(self, error: BaseException) -> None:
         """The store cannot be trusted any more: stop at once, and say so to everybody who waits."""
@@ -153,9 +190,11 @@ class EmbeddedEngine:
     def _leave(self) -> None:
         self._state = "closed"
         self._runner.close()
+        self.delivery.close()
         self._timers.close()
         self._journal.close()
         self._memory.clear()
+        self.changes.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
 
@@ -169,6 +208,7 @@ class EmbeddedEngine:
         """Whether nothing will happen before the next timer, so that a virtual clock may jump."""
         return (
             self._runner.is_quiet
+            and self.delivery.is_quiet
             and self.database.pending() == 0
             and not self._journal.is_held
             and self._attempts.are_asleep
@@ -185,38 +225,66 @@ class EmbeddedEngine:
         definition = self.registry.flows[self.registry.find(flow)]
         by_template = run_id or definition.run_id_for(arguments)
         chosen = by_template or f"{definition.name}-{token(self._chance.getrandbits(64))}"
-        new = self.new_run(definition, check_id(chosen), arguments, parent=None)
-        answer: asyncio.Future[RunRef] = asyncio.get_running_loop().create_future()
+        new = self.new_run(definition, check_id(chosen), arguments)
         faultpoints.hit("start.before")
 
-        def done(begun: Begun | None, error: BaseException | None) -> None:
+        def started(begun: Begun) -> None:
             faultpoints.hit("start.after")
-            # Here and not after the wait: what was committed behind this start may already speak of the run.
-            if begun is not None and begun.created:
+            if begun.created:
                 self.adopt(begun, new)
-            if answer.done():
-                return
-            if begun is None:
-                answer.set_exception(error or EngineUnavailable("the store gave no answer"))
-            else:
-                answer.set_result(RunRef(begun.id, begun.number))
 
-        self.database.submit(lambda tx: begin(tx, new, policy), done)
-        return await answer
+        begun = await self._ask(lambda tx: self.log.begin(tx, new, policy), started)
+        return RunRef(begun.id, begun.number)
+
+    async def _publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef,
+        event_id: str,
+        source: str,
+        time: datetime | None,
+        cause: str,
+    ) -> Published:
+        """What a step or a handler says; what it knows of jobs it has from the subject alone."""
+        return await self.publish(
+            self.log.new_event(
+                topic,
+                data,
+                subject=subject,
+                event_id=event_id,
+                source=source,
+                time=time,
+                cause=cause,
+                at=self.clock.now(),
+            )
+        )
+
+    async def publish(self, new: NewEvent) -> Published:
+        """Append an event to the log and let it move its job; both are on disk when this returns."""
+        self._check_open()
+        faultpoints.hit("publish.before")
+        publication = await self._ask(lambda tx: self.log.write(tx, new), self.log.told)
+        return publication.published
 
     async def send(self, run_id: str, topic: str, value: bytes) -> None:
         self._check_open()
         at = self.clock.now()
         faultpoints.hit("message.before")
-        pk, message = await self.database.write(lambda tx: put_message_for(tx, run_id, topic, value, at))
-        faultpoints.hit("message.after")
-        self.notify(pk, message)
+
+        def sent(put: tuple[int, Message]) -> None:
+            faultpoints.hit("message.after")
+            self.notify(*put)
+
+        await self._ask(lambda tx: put_message_for(tx, run_id, topic, value, at), sent)
 
     async def cancel(self, run_id: str, *, force: bool = False) -> RunState:
         self._check_open()
         at = self.clock.now()
-        pk, state, waiters = await self.database.write(lambda tx: _cancel(tx, run_id, at, force=force))
-        self._cancelled(run_id, pk, state, waiters)
+        _, state, _ = await self._ask(
+            lambda tx: self._cancel(tx, run_id, at, force=force), lambda found: self._cancelled(run_id, *found)
+        )
         return state
 
     async def retry(self, run_id: str) -> RunRef:
@@ -224,12 +292,39 @@ class EmbeddedEngine:
         record = self._record(run_id)
         if record.state in SET_ASIDE:
             at = self.clock.now()
-            await self.database.write(lambda tx: _release(tx, record.pk, at))
-            self._memory.call_in(record.pk)
+
+            def released(_: None) -> None:
+                self.changes.touched(record.pk)
+                self._memory.call_in(record.pk)
+
+            await self._ask(lambda tx: _release(tx, record.pk, at), released)
             return RunRef(record.id, record.number)
         if record.state.is_open or record.state is RunState.COMPLETED:
             raise Conflict(f"run {run_id!r} is {record.state}; there is nothing to try again")
         return await self.start(record.flow, record.input, run_id=record.id)
+
+    async def _ask(self, operation: Operation[T], then: Callable[[T], None]) -> T:
+        """Write for a caller, with what it wants recorded beside, and tell the runs that it concerns, whether or not the caller still waits.
+
+        ``then`` is called in the order of the commits. The caller gets its turn later, when what was committed behind its wish may already
+        have changed the same run.
+        """
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._asked.add(answer)
+        answer.add_done_callback(self._asked.discard)
+
+        def done(result: T, error: BaseException | None) -> None:
+            if error is None:
+                then(result)
+            if answer.done():
+                return
+            if error is None:
+                answer.set_result(result)
+            else:
+                answer.set_exception(error)
+
+        self.database.submit(with_companion(operation), done)
+        return await answer
 
     async def wait(self, run_id: str, number: int | None = None) -> RunEnd:
         while True:
@@ -268,14 +363,18 @@ class EmbeddedEngine:
         run = self._memory.by_id.get(run_id)
         return [] if run is None or run.replay is not None else run.under_way()
 
-    @property
-    def steps_recorded(self) -> int:
-        """How many outcomes of steps were written down since the start."""
-        return self._journal.steps_recorded
-
     # What the parts ask of the whole
 
-    def new_run(self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, parent: int | None) -> NewRun:
+    def new_run(
+        self,
+        flow: Flow[Any, Any],
+        run_id: str,
+        arguments: bytes,
+        *,
+        parent: int | None = None,
+        begun_at_pos: int | None = None,
+        job: JobOfRun | None = None,
+    ) -> NewRun:
         at = self.clock.now()
         return NewRun(
             id=run_id,
@@ -286,13 +385,41 @@ class EmbeddedEngine:
             at=at,
             deadline_at=None if flow.timeout is None else at + to_micros(flow.timeout),
             parent=parent,
+            begun_at_pos=begun_at_pos,
+            job=job,
         )
 
+    def run_for(self, trigger: Trigger, event: Event[Any]) -> NewRun | None:
+        """The run that an event starts; None if it is to start none."""
+        flow = trigger.flow
+        assert flow is not None
+        job = None
+        if trigger.job is not None:
+            if event.job != trigger.job.name or event.generation is None:
+                raise DefinitionError(
+                    f"{trigger!r} works for jobs of {trigger.job.name!r}, and event {event.id!r} is about none of them"
+                )
+            if not event.applied:
+                return None  # the job did not move, so there is nothing to be done for it
+            job = JobOfRun(event.job, event.subject, event.generation, owner=True)
+        arguments = trigger.arguments(event)
+        run_id = flow.run_id_for(arguments) or f"{flow.name}-{token(_number_of(event.id))}"
+        return self.new_run(flow, check_id(run_id), arguments, begun_at_pos=event.position, job=job)
+
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
-        return self.new_run(self.registry.flows[run.flow], run.id, arguments, parent=run.parent)
+        return self.new_run(
+            self.registry.flows[run.flow],
+            run.id,
+            arguments,
+            parent=run.parent,
+            begun_at_pos=run.machine.log_position,
+            job=run.job,
+        )
 
     def adopt(self, begun: Begun, new: NewRun) -> None:
         """A run has just been begun."""
+        self.tally.runs_begun += 1
+        self.changes.touched(begun.pk)
         if begun.replaced is not None:
             self._endings.replaced(begun.replaced)
         if self._state == "open":
@@ -317,8 +444,10 @@ class EmbeddedEngine:
     def notify(self, pk: int, message: Message) -> None:
         """A message for this run is on disk."""
         run = self._memory.residents.get(pk)
-        if run is None or run.replay is not None:
+        if run is None:
             self._fell_due(pk)
+        elif run.replay is not None:
+            run.fresh = False  # by now there is something to read back
         elif message.pk > run.last_message:
             run.last_message = message.pk
             run.inbox[message.topic].append(message)
@@ -328,17 +457,46 @@ class EmbeddedEngine:
         """A flow asks its child to stop."""
         at = self.clock.now()
 
-        def done(result: tuple[int, RunState, Waiters] | None, error: BaseException | None) -> None:
+        def done(result: tuple[int, RunState, Over] | None, error: BaseException | None) -> None:
             if result is not None:  # otherwise it has ended meanwhile
                 self._cancelled(run_id, *result)
 
-        self._journal.submit(lambda tx: _cancel(tx, run_id, at, force=False), done)
+        self._journal.submit(lambda tx: self._cancel(tx, run_id, at, force=False), done)
 
-    def _cancelled(self, run_id: str, pk: int, state: RunState, waiters: Waiters) -> None:
+    def _job_was_cancelled(self, pk: int, run_id: str) -> None:
+        """The job that a run works for was cancelled by an event, which asked the run to stop in the same transaction."""
+        self._cancelled(run_id, pk, RunState.CANCELLING, Over([]))
+
+    def _event_came(self, pk: int, ordinal: int, published: Published) -> None:
+        """An event that a run waits for is on disk."""
+        run = self._memory.residents.get(pk)
+        if run is None or run.replay is not None:
+            self._fell_due(pk)
+        else:
+            self._runner.commands.event_came(run, ordinal, published.position)
+
+    def _cancel(self, tx: Transaction, run_id: str, at: int, *, force: bool) -> tuple[int, RunState, Over]:
+        found = tx.one(SQL.latest_run, {"id": run_id})
+        if found is None:
+            raise RunNotFound(run_id)
+        pk, number, state = found[0], found[1], RunState(found[2])
+        if not state.is_open:
+            raise RunAlreadyEnded(run_id, state)
+        if force or state in SET_ASIDE:
+            reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
+            ending = end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
+            told = self.log.write_end(tx, run_id, number, ending, RunState.CANCELLED, at=at, result=None, error=None)
+            return pk, RunState.CANCELLED, Over(ending.waiters, told)
+        tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
+        return pk, RunState.CANCELLING, Over([])
+
+    def _cancelled(self, run_id: str, pk: int, state: RunState, over: Over) -> None:
         run = self._memory.residents.get(pk)
         if state is RunState.CANCELLED:
-            self._endings.over(pk, waiters, RunEnd(run_id, state, None, None))
-        elif run is None:
+            self._endings.over(pk, over, RunEnd(run_id, state, None, None))
+            return
+        self.changes.touched(pk)
+        if run is None:
             self._fell_due(pk)
         else:
             run.cancel_wanted = True
@@ -348,10 +506,9 @@ class EmbeddedEngine:
     def incident(self, run: Resident | None, name: str, detail: str) -> None:
         """Something that an operator would want to know later."""
         log.warning(name, run_id=None if run is None else run.id, detail=detail)
-        pk = None if run is None else run.pk
-        parameters: dict[str, SqlValue] = {"at": self.clock.now(), "run": pk, "name": name, "detail": detail}
+        pk, at = None if run is None else run.pk, self.clock.now()
         if self._state == "open":
-            self._journal.submit(lambda tx: tx.run(SQL.add_incident, parameters), lambda _result, _error: None)
+            self._journal.submit(lambda tx: add_incident(tx, pk, at, name, detail), lambda _result, _error: None)
 
     def _use(self, pipeline: str, kind: type[Any]) -> Any:
         return pick(self._wired.get(pipeline, ()), kind, pipeline)
@@ -363,18 +520,9 @@ class EmbeddedEngine:
         return self.database.read(lambda reader: due_runs(reader, until=until, after=after, count=count))
 
 
-def _cancel(tx: Transaction, run_id: str, at: int, *, force: bool) -> tuple[int, RunState, Waiters]:
-    found = tx.one(SQL.latest_run, {"id": run_id})
-    if found is None:
-        raise RunNotFound(run_id)
-    pk, state = found[0], RunState(found[2])
-    if not state.is_open:
-        raise RunAlreadyEnded(run_id, state)
-    if force or state in SET_ASIDE:
-        reason = "ended by force, without clean-up" if force else f"cancelled while {state}, without clean-up"
-        return pk, RunState.CANCELLED, end(tx, pk, RunState.CANCELLED, at=at, reason=reason)
-    tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
-    return pk, RunState.CANCELLING, []
+def _number_of(event_id: str) -> int:
+    """A large number for the id of a run without a template: one event starts one run, however often it comes."""
+    return int.from_bytes(hashlib.sha256(event_id.encode()).digest()[:8])
 
 
 def _release(tx: Transaction, pk: int, at: int) -> None:

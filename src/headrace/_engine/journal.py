@@ -9,21 +9,26 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from headrace._authoring.context import Policy
 from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command
 from headrace._engine.resident import GOING, Resident, Shown
 from headrace._ports.clock import Clock
-from headrace._ports.database import Database, Done, Operation, Transaction
+from headrace._ports.database import Database, Done, Operation, Reader, Transaction
 from headrace._runs.model import OUTSIDE, Begun, JournalRow, Kind, NewRun, Outcome, RunState
-from headrace._runs.store import SQL, append, begin
+from headrace._runs.store import SQL, append
 from headrace.errors import StoreBusy, StoreCorrupt, StoreFailed, StoreFull, StoreLost
+
+T = TypeVar("T")
 
 SECONDS_BETWEEN_OFFERS = 0.5
 _PASSING = (StoreFull, StoreBusy)
 _FATAL = (StoreFailed, StoreCorrupt, StoreLost)
+
+_Work = tuple[int, Operation[Any], Done, bool]
 
 Also = Callable[[Transaction], Any]
 Then = Callable[[Any, BaseException | None], None]
@@ -64,6 +69,9 @@ class Entry:
         run = self.run
         run.writing -= 1
         if run.gone:
+            # It may be over for the run, but what it has begun, such as a child or a message, is on disk and concerns others.
+            if error is None and self.then is not None:
+                self.then(result, None)
             return
         if error is not None:
             # The operation was refused for a reason of its own; nothing of it was written, not even that the run goes on.
@@ -75,6 +83,8 @@ class Entry:
                 self.then(None, error)
         else:
             run.arrived.append((self.row, self.ready))
+            if self.going:
+                self.journal.changed(run.pk)
             if self.then is not None:
                 self.then(result, None)
         self.journal.wake(run)
@@ -109,6 +119,10 @@ class FoundEntry(Entry):
         super().done(result, error)
 
 
+def _number(work: _Work) -> int:
+    return work[0]
+
+
 def _reference(begun: Begun, **more: bool) -> bytes:
     return json.dumps({"id": begun.id, "number": begun.number, **more}).encode()
 
@@ -121,15 +135,19 @@ class Journal:
         *,
         wake: Callable[[Resident], None],
         fail: Callable[[BaseException], None],
+        begin: Callable[[Transaction, NewRun, Policy], Begun],
+        changed: Callable[[int], None],
     ) -> None:
         self._database = database
         self._clock = clock
+        self._begin = begin
         self.wake = wake
         self.fail = fail
-        self._held: list[tuple[Operation[Any], Done, bool]] = []
+        self.changed = changed
+        self._handed = 0
+        self._held: list[_Work] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None
-        self.steps_recorded = 0
 
     @property
     def is_held(self) -> bool:
@@ -140,17 +158,26 @@ class Journal:
         if self._offer is not None:
             self._offer.cancel()
 
+    def read(self, query: Callable[[Reader], T]) -> T:
+        return self._database.read(query)
+
     def submit(self, operation: Operation[Any], done: Done, *, isolated: bool = False) -> None:
         """Hand over work that must not be lost: it is offered again while the disk is full, in the same order."""
+        self._handed += 1
+        work = self._handed, operation, done, isolated
         if self._held:
-            self._held.append((operation, done, isolated))
-            return
+            self._held.append(work)
+        else:
+            self._hand_over(work)
+
+    def _hand_over(self, work: _Work) -> None:
+        _, operation, done, isolated = work
 
         def answered(result: Any, error: BaseException | None) -> None:
             if error is None:
                 done(result, None)
             elif isinstance(error, _PASSING):
-                self._hold(operation, done, isolated, error)
+                self._hold(work, error)
             elif isinstance(error, _FATAL):
                 self.fail(error)
             else:
@@ -158,16 +185,18 @@ class Journal:
 
         self._database.submit(operation, answered, isolated=isolated)
 
-    def _hold(self, operation: Operation[Any], done: Done, isolated: bool, error: BaseException) -> None:
-        self._held.append((operation, done, isolated))
+    def _hold(self, work: _Work, error: BaseException) -> None:
+        self._held.append(work)
         self.refused = error
         if self._offer is None:
             self._offer = asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, self.offer_again)
 
     def offer_again(self) -> None:
-        held, self._held, self._offer = self._held, [], None
-        for operation, done, isolated in held:
-            self.submit(operation, done, isolated=isolated)
+        # Refusals come a few at a time; what was submitted between two of them stands before what was submitted earlier.
+        held = sorted(self._held, key=_number)
+        self._held, self._offer = [], None
+        for work in held:
+            self._hand_over(work)
 
     def now_for(self, run: Resident) -> Instant:
         """The time, which in one run never goes backward."""
@@ -194,8 +223,6 @@ class Journal:
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1
-        if kind is Kind.STEP:
-            self.steps_recorded += 1
         row = JournalRow(
             run.seq,
             command,
@@ -215,26 +242,26 @@ class Journal:
         """Begin the run that a flow calls, and leave a mark of it, so that a restart finds the same one."""
 
         def operation(tx: Transaction, row: JournalRow) -> tuple[Begun, JournalRow]:
-            begun = begin(tx, new, "join")
+            begun = self._begin(tx, new, "join")
             tx.run(SQL.await_run, {"run": begun.pk, "waiter": run.pk, "command": command.ordinal})
             return begun, row._replace(outcome=Outcome.MARK, value=_reference(begun, own=begun.created))
 
-        self._record_found(run, command, operation, then)
+        self.record_found(run, command, operation, then)
 
     def start_run(self, run: Resident, command: Command, new: NewRun, then: Then) -> None:
         """Begin a run that nobody waits for; the flow gets its reference."""
 
         def operation(tx: Transaction, row: JournalRow) -> tuple[Begun, JournalRow]:
-            begun = begin(tx, new, command.policy)
+            begun = self._begin(tx, new, command.policy)
             return begun, row._replace(value=_reference(begun))
 
-        self._record_found(run, command, operation, then)
+        self.record_found(run, command, operation, then)
 
-    def _record_found(
+    def record_found(
         self,
         run: Resident,
         command: Command,
-        operation: Callable[[Transaction, JournalRow], tuple[Begun, JournalRow]],
+        operation: Callable[[Transaction, JournalRow], tuple[Any, JournalRow]],
         then: Then,
     ) -> None:
         """Record a row whose content is only known inside the transaction."""

@@ -8,33 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import random
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, current_flow, current_step
 from headrace._authoring.flow import Flow
 from headrace._authoring.loop import FlowEvicted, FlowFuture, FlowLoop
+from headrace._authoring.pipeline import Registry
 from headrace._authoring.step import Step
 from headrace._base.clock import Instant, from_datetime, to_datetime, to_micros
 from headrace._base.codec import Shape
 from headrace._base.recorded_error import decode_error, describe, encode_error
-from headrace._runs.model import OUTSIDE, JournalRow, Kind, Outcome, RunState
-from headrace.errors import NotDeterministic, RemoteError, ReplayDiverged, ValueRefused
+from headrace._events.model import Published, Subject, check_name
+from headrace._events.schema import EventShape
+from headrace._events.topic import check_pattern, check_topic
+from headrace._jobs.catalogue import Catalogue
+from headrace._jobs.lifecycle import JobRef
+from headrace._runs.model import OUTSIDE, JobOfRun, JournalRow, Kind, Message, Outcome, RunRecord, RunState, Seen
+from headrace.errors import DefinitionError, NotDeterministic, RemoteError, ReplayDiverged, ValueRefused
 
 if TYPE_CHECKING:
     from types import FrameType
 
 _ANY = Shape(Any, where="a value")
 _REF = Shape(RunRef, where="a reference to a run")
+PUBLISHED = Shape(Published, where="the answer to a publish")
+_NOTHING_DECLARED = Catalogue()
 NULL = b"null"
 _LAST = from_datetime(datetime.max.replace(tzinfo=UTC))  # "for ever" has to fit in the file
+
+
+class Decoder(Protocol):
+    """Makes a value of what stands in a row."""
+
+    def decode(self, stored: bytes) -> Any: ...
 
 
 class ContinueAsNew(BaseException):
@@ -75,7 +90,7 @@ class Command:
         self.future: CommandFuture | None = None
         self.cancelling = False
         self.mark: bytes | None = None
-        self.shape: Shape = _ANY
+        self.shape: Decoder = _ANY
         self.step: Step[Any, Any] | None = None
         self.flow: Flow[Any, Any] | None = None
         self.target: str | None = None
@@ -136,12 +151,16 @@ class RunMachine:
         arguments: bytes,
         patches: frozenset[str] = frozenset(),
         strict: bool = False,
+        catalogue: Catalogue | None = None,
+        begun_at_pos: int = 0,
+        job: JobOfRun | None = None,
     ) -> None:
         self.flow = flow
         self.run_id = run_id
         self.number = number
         self.loop = FlowLoop(run_id, self)  # type: ignore[abstract]  # what it lacks is filled in below its class
-        self.replaying = False
+        self.answered_ahead = OUTSIDE
+        """The highest command that the rest of the journal speaks of, while it is replayed."""
         self.violation: NotDeterministic | None = None
         self.ended: Ended | None = None
         self.issued: list[Command] = []
@@ -149,6 +168,11 @@ class RunMachine:
         self.new_patches: list[str] = []
         self.changed_arguments: list[tuple[Command, bytes | None]] = []
         self.returned: defaultdict[str, deque[bytes]] = defaultdict(deque)
+        self.log_position = begun_at_pos
+        """Where the next wait for an event begins: where the run began, or behind the last event that it took."""
+        self._catalogue = catalogue or _NOTHING_DECLARED
+        self._job = job
+        self.delivered = 0
         self._open: dict[int, Command] = {}
         self._timers: dict[int, Command] = {}
         self._given_up: dict[int, Command] = {}
@@ -221,6 +245,7 @@ class RunMachine:
 
     def deliver(self, row: JournalRow, *ready: Any) -> None:
         """Let one completion in; only when the flow is quiescent. ``ready`` is its value if it was decoded already."""
+        self.delivered = row.seq
         self.loop.news()
         if row.command == OUTSIDE:
             self._from_outside(row)
@@ -263,7 +288,10 @@ class RunMachine:
                 error = RemoteError(type(error).__name__, str(error))
             future.set_exception(error)
         else:
-            future.set_result(ready[0] if ready else self._decode(command, row))
+            value = ready[0] if ready else self._decode(command, row)
+            if command.kind is Kind.EVENT:
+                self.log_position = value.position
+            future.set_result(value)
 
     def _decode(self, command: Command, row: JournalRow) -> Any:
         try:
@@ -311,6 +339,11 @@ class RunMachine:
     def is_open(self, command: Command) -> bool:
         return self._open.get(command.ordinal) is command
 
+    def seen(self) -> Seen:
+        """What must not reach the run that goes on in the place of this one."""
+        returned = [Message(0, topic, value, self._now) for topic, values in self.returned.items() for value in values]
+        return Seen(self.delivered, tuple(returned), self._stopping is RunState.CANCELLED)
+
     @property
     def is_stopping(self) -> bool:
         return self._stopping is not None or self._outcome is not None
@@ -338,7 +371,7 @@ class RunMachine:
         self.issued.append(command)
         return command
 
-    def _await(self, command: Command, shape: Shape) -> CommandFuture:
+    def _await(self, command: Command, shape: Decoder) -> CommandFuture:
         command.shape = shape
         command.future = CommandFuture(self, command)
         return command.future
@@ -366,6 +399,47 @@ class RunMachine:
     def receive(self, topic: str, shape: Shape) -> CommandFuture:
         return self._await(self._issue(Kind.RECEIVE, topic, None), shape)
 
+    def publish(
+        self,
+        topic: str,
+        data: object,
+        *,
+        subject: str | JobRef | None,
+        event_id: str | None,
+        source: str | None,
+        time: datetime | None,
+    ) -> CommandFuture:
+        about = self._subject(topic, subject)
+        stored, version = self._catalogue.topics.encode(check_topic(topic), data)
+        head = {"kind": about.kind, "subject": about.id, "version": version, "id": event_id, "source": source}
+        if time is not None:
+            head["time"] = from_datetime(time)
+        check_name(about.id, "a subject")
+        if event_id is not None:
+            check_name(event_id, "the id of an event")
+        arguments = json.dumps(head, separators=(",", ":"))[:-1].encode() + b',"data":' + stored + b"}"
+        return self._await(self._issue(Kind.PUBLISH, topic, arguments), PUBLISHED)
+
+    def _subject(self, topic: str, subject: str | JobRef | None) -> Subject:
+        if subject is not None:
+            return self._catalogue.subject_of(topic, subject)
+        if self._job is None:
+            raise DefinitionError(
+                f"publish({topic!r}): say what it is about with subject=...; only runs that work for a job may leave it out"
+            )
+        return Subject(self._job.kind, self._job.id)
+
+    def wait_event(self, topic: str, subject: str | JobRef | None) -> CommandFuture:
+        check_pattern(topic)
+        about = None if subject is None else self._catalogue.subject_of(topic, subject)
+        wait = (
+            {"after": self.log_position}
+            if about is None
+            else {"after": self.log_position, "kind": about.kind, "subject": about.id}
+        )
+        command = self._issue(Kind.EVENT, topic, json.dumps(wait, separators=(",", ":")).encode())
+        return self._await(command, EventShape(self._catalogue.topics))
+
     def sleep_until(self, due: datetime) -> CommandFuture:
         command = self._issue(Kind.TIMER, "", None)
         command.due = from_datetime(due)
@@ -392,7 +466,7 @@ class RunMachine:
         """Whether the end of the command has to be waited for; timers and receives end at once."""
         if self.loop.dead:
             return False
-        if command.kind in (Kind.TIMER, Kind.RECEIVE):
+        if command.kind in (Kind.TIMER, Kind.RECEIVE, Kind.EVENT):
             self._withdraw(command)
             return False
         if not command.cancelling:
@@ -416,7 +490,9 @@ class RunMachine:
     def patched(self, name: str) -> bool:
         known = self._patches.get(name)
         if known is None:
-            known = self._patches[name] = not self.replaying
+            # A run has passed this point if its journal speaks of something that it asked for afterwards. That rows are left says nothing:
+            # they may answer other branches, and have been written just before a crash that took the row of this patch.
+            known = self._patches[name] = self.answered_ahead < self._next
             if known:
                 self.new_patches.append(name)
         return known
@@ -446,6 +522,23 @@ class RunMachine:
             return ""
         frames = [frame for frame in _frames(self._main) if not _is_plumbing(frame)]
         return f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else ""
+
+
+def machine_of(registry: Registry, record: RunRecord, rows: Iterable[JournalRow], *, strict: bool) -> RunMachine:
+    """The machine of a recorded run, which knows the patches that its rows speak of."""
+    return RunMachine(
+        flow=registry.flows[record.flow],
+        run_id=record.id,
+        number=record.number,
+        seed=record.seed,
+        started_at=record.started_at or record.created_at,
+        arguments=record.input,
+        patches=frozenset(row.name for row in rows if row.kind == Kind.PATCH),
+        strict=strict,
+        catalogue=registry.catalogue,
+        begun_at_pos=record.begun_at_pos,
+        job=record.job,
+    )
 
 
 def _continued(error: BaseException) -> bytes | None:
@@ -480,6 +573,7 @@ class Replay:
         # The machine knows its patches already; a row that says no more than that is no sign that the flow was past this point.
         self.rows = [row for row in rows if row.kind != Kind.PATCH]
         self.position = 0
+        self._ahead = [OUTSIDE, *itertools.accumulate((row.command for row in reversed(self.rows)), max)]
         self._begun = False
 
     def run(self, budget: float | None = None) -> bool:
@@ -488,10 +582,9 @@ class Replay:
         until = None if budget is None else time.perf_counter() + budget
         if not self._begun:
             self._begun = True
-            machine.replaying = bool(rows)
             machine.begin()
         while True:
-            machine.replaying = self.position < len(rows)
+            machine.answered_ahead = self._ahead[len(rows) - self.position]
             if not machine.advance(budget):
                 return False
             if machine.violation is not None:

@@ -12,13 +12,13 @@ from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._engine.dispatch import Dispatcher
 from headrace._engine.journal import Journal
-from headrace._engine.machine import Replay, RunMachine
+from headrace._engine.machine import Replay, machine_of
 from headrace._engine.resident import Resident, Shown
 from headrace._engine.timers import Timers
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue
 from headrace._runs.model import Begun, Kind, NewRun, RunRecord, RunState
-from headrace._runs.store import SQL, journal_of, run_by_pk
+from headrace._runs.store import SQL, journal_of, run_by_pk, set_state
 from headrace.errors import FlowNotFound
 
 
@@ -53,6 +53,7 @@ class Memory:
         strict: bool,
         wake: Callable[[Resident], None],
         admit_soon: Callable[[], None],
+        changed: Callable[[int], None],
     ) -> None:
         self._registry = registry
         self._database = database
@@ -63,6 +64,7 @@ class Memory:
         self._strict = strict
         self._wake = wake
         self._admit_soon = admit_soon
+        self._changed = changed
         self._idle: OrderedDict[int, Resident] = OrderedDict()
         # Ended or set aside here, and not yet on disk: nobody may load what the file still says of them.
         self._leaving: set[int] = set()
@@ -101,7 +103,12 @@ class Memory:
     def _begin_queued(self, pk: int) -> None:
         # Its time begins now, not when it was put in line, and that has to be on disk before the flow can see it.
         parameters: dict[str, SqlValue] = {"pk": pk, "at": self._clock.now()}
-        self._journal.submit(lambda tx: tx.run(SQL.set_going, parameters), lambda _result, _error: self.call_in(pk))
+
+        def begun(_result: object, _error: object) -> None:
+            self._changed(pk)
+            self.call_in(pk)
+
+        self._journal.submit(lambda tx: tx.run(SQL.set_going, parameters), begun)
 
     def take_in_fresh(self, begun: Begun, new: NewRun) -> None:
         """A run was begun a moment ago: nothing of it has to be read back."""
@@ -111,29 +118,20 @@ class Memory:
             self._take_in(_record_of(begun, new), fresh=True)
 
     def _take_in(self, record: RunRecord, *, fresh: bool) -> None:
-        flow = self._registry.flows.get(record.flow)
-        if flow is None:
+        if record.flow not in self._registry.flows:
             unknown = FlowNotFound(record.flow, tuple(self._registry.flows))
             self.show(record.pk, Shown(RunState.BLOCKED, str(unknown), None, ""))
             return
         rows = [] if fresh else self._database.read(lambda reader: journal_of(reader, record.pk))
-        machine = RunMachine(
-            flow=flow,
-            run_id=record.id,
-            number=record.number,
-            seed=record.seed,
-            started_at=record.started_at or record.created_at,
-            arguments=record.input,
-            patches=frozenset(row.name for row in rows if row.kind == Kind.PATCH),
-            strict=self._strict,
-        )
+        machine = machine_of(self._registry, record, rows, strict=self._strict)
         run = Resident(record, machine, self._registry.pipeline_of[record.flow].name)
         run.replay = Replay(machine, rows)
         run.fresh = fresh
         run.cancel_sent = any(row.kind == Kind.CANCEL for row in rows)
         run.cancel_wanted = record.cancel_at is not None
         if rows:
-            run.seq, run.last_at = rows[-1].seq, rows[-1].at
+            run.seq = run.seq_settled = rows[-1].seq
+            run.last_at = rows[-1].at
         self.residents[record.pk] = self.by_id[record.id] = run
         self._wake(run)
 
@@ -145,20 +143,16 @@ class Memory:
 
     def show(self, pk: int, shown: Shown, run: Resident | None = None) -> None:
         """Write down what a run waits for, or why it cannot go on; one in memory may rest when that is on disk."""
-        parameters: dict[str, SqlValue] = {
-            "pk": pk,
-            "state": shown.state.value,
-            "reason": shown.reason[:1000],
-            "next_at": shown.next_at,
-            "location": shown.location,
-            "at": self._clock.now(),
-        }
+        reason, at = shown.reason[:1000], self._clock.now()
+        seen = 0 if run is None else run.last_message
         if run is not None:
             run.shown = shown
             run.writing += 1
 
         def done(_: object, error: BaseException | None) -> None:
             self._leaving.discard(pk)
+            if error is None:
+                self._changed(pk)
             if run is not None:
                 run.writing -= 1
                 if error is None and not run.gone and not run.is_busy and run.shown is shown:
@@ -169,7 +163,12 @@ class Memory:
                     else:
                         self.rest(run)
 
-        self._journal.submit(lambda tx: tx.run(SQL.set_state, parameters), done)
+        self._journal.submit(
+            lambda tx: set_state(
+                tx, pk, shown.state, reason=reason, location=shown.location, next_at=shown.next_at, at=at, seen=seen
+            ),
+            done,
+        )
 
     def rest(self, run: Resident) -> None:
         """This run waits, and the file says so; when there are too many of its kind, those that rest longest leave."""
@@ -234,5 +233,5 @@ def _record_of(begun: Begun, new: NewRun) -> RunRecord:
     return RunRecord(
         pk=begun.pk, id=begun.id, number=begun.number, flow=new.flow, state=new.state, reason="", location="", since_at=at, next_at=None,
         input=new.input, result=None, error=None, seed=new.seed, parent=new.parent, deadline_at=new.deadline_at, cancel_at=None,
-        created_at=at, started_at=at, finished_at=None, continued_as=None,
+        created_at=at, started_at=at, finished_at=None, continued_as=None, begun_at_pos=begun.begun_at_pos, job=new.job,
     )  # fmt: skip

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 from headrace._authoring.pipeline import Registry
-from headrace._engine.machine import Replay, RunMachine
+from headrace._engine.machine import Replay, machine_of
 from headrace._ports.database import Reader
-from headrace._runs.model import Kind, RunRecord
+from headrace._runs.model import RunRecord
 from headrace._runs.store import counts, journal_of, list_runs, run_by_pk
 from headrace.errors import FlowNotFound, HeadraceError
 
@@ -69,9 +69,4 @@ def check_run(reader: Reader, registry: Registry, pk: int) -> tuple[int, str | N
 
 def replay_of(reader: Reader, registry: Registry, record: RunRecord, *, strict: bool = False) -> Replay:
     rows = journal_of(reader, record.pk)
-    machine = RunMachine(
-        flow=registry.flows[record.flow], run_id=record.id, number=record.number, seed=record.seed,
-        started_at=record.started_at or record.created_at, arguments=record.input,
-        patches=frozenset(row.name for row in rows if row.kind == Kind.PATCH), strict=strict,
-    )  # fmt: skip
-    return Replay(machine, rows)
+    return Replay(machine_of(registry, record, rows, strict=strict), rows)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command, Replay, RunMachine
 from headrace._engine.timers import Entry
+from headrace._events.model import Wait
 from headrace._runs.model import Attempt, JournalRow, Message, RunRecord, RunState
 
 
@@ -63,9 +64,11 @@ class Resident:
         self.seed = record.seed
         self.parent = record.parent
         self.deadline_at = record.deadline_at
+        self.job = record.job
         self.machine = machine
         self.replay: Replay | None = None
         self.seq = 0
+        self.seq_settled = 0
         self.last_at: Instant = record.started_at or record.created_at
         self.shown = Shown(record.state, record.reason, record.next_at, record.location)
         self.arrived: deque[tuple[JournalRow, tuple[Any, ...]]] = deque()
@@ -81,6 +84,7 @@ class Resident:
         self.timers: dict[int, Entry] = {}
         self.deadline: Entry | None = None
         self.children: dict[int, Child] = {}
+        self.event_waits: dict[int, Wait] = {}
         self.receives: dict[str, deque[Command]] = {}
         self.inbox: defaultdict[str, deque[Message]] = defaultdict(deque)
         self.lent: defaultdict[str, int] = defaultdict(int)
@@ -135,6 +139,7 @@ class Resident:
         ]
         reasons = [min(due)[1]] if due else []
         reasons += [f"message {topic!r}" for topic, waiting in self.receives.items() if waiting]
+        reasons += [f"event {wait.topic!r}{_about(wait)}" for wait in list(self.event_waits.values())[:3]]
         reasons += [f"run {child.id!r}" for child in list(self.children.values())[:3]]
         next_at = min((item[0] for item in due), default=None)
         if self.deadline_at is not None and not self.machine.is_stopping:
@@ -142,3 +147,7 @@ class Resident:
         state = RunState.CANCELLING if self.machine.is_stopping else RunState.WAITING
         reason = ", ".join(reasons) or "something inside the flow that nothing outside can bring about"
         return Shown(state, reason, next_at, self.machine.location())
+
+
+def _about(wait: Wait) -> str:
+    return "" if wait.subject is None else f" of {wait.subject}"

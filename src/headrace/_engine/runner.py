@@ -21,10 +21,10 @@ from headrace._engine.memory import Limits, Memory
 from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
-from headrace._ports.database import Database, Reader, SqlValue
+from headrace._ports.database import Database, Reader
 from headrace._runs.model import Kind, Outcome, RunState
-from headrace._runs.store import SQL, attempts_of, messages_of
-from headrace._store.blobs import fetch
+from headrace._runs.store import SQL, attempts_of, messages_of, progress_of, set_state
+from headrace._store.blobs import naming, unseal
 from headrace.errors import NotDeterministic, ReplayDiverged, ValueRefused
 
 _SLICE = 0.002
@@ -137,7 +137,8 @@ class Runner:
                 return
             if machine.violation is not None:
                 raise machine.violation
-            self._take_commands(run)
+            if not self._take_commands(run):
+                return
             if machine.ended is not None:
                 self._finish(run, machine.ended)
                 return
@@ -149,14 +150,15 @@ class Runner:
         if not run.gone:
             self._settle(run)
 
-    def _take_commands(self, run: Resident) -> None:
+    def _take_commands(self, run: Resident) -> bool:
+        """Begin what the flow has asked for; False when one of these wishes has set the run aside."""
         machine = run.machine
         if machine.new_patches:
             self._record_patches(run)
         if machine.issued:
             issued, machine.issued = machine.issued, []
             for command in issued:
-                if machine.is_open(command):
+                if machine.is_open(command):  # none is, once the run is set aside
                     self._begin(run, command)
         if machine.withdrawn:
             withdrawn, machine.withdrawn = machine.withdrawn, []
@@ -165,6 +167,7 @@ class Runner:
                     self.dispatcher.cancel(run, command)
                 else:
                     self.commands.withdraw(run, command)
+        return not run.gone
 
     def _record_patches(self, run: Resident) -> None:
         # Before anything that the flow did after them: a later row must never be on disk without them.
@@ -212,6 +215,9 @@ class Runner:
     def _go_live(self, run: Resident) -> None:
         """The journal is used up: begin, in order, what the flow asked for and nobody has answered."""
         faultpoints.hit("replay.after")
+        if run.seq >= self._limits.history:
+            self._check_history(run)
+            return
         machine = run.machine
         self._record_patches(run)
         if not run.fresh:
@@ -223,6 +229,8 @@ class Runner:
                 self._record_cancelled(run, command)
             else:
                 self._begin(run, command)
+            if run.gone:  # set aside for this one; of the others nothing must be begun
+                return
         if not run.fresh:
             for ordinal, ended in self._database.read(lambda reader: _ended_children(reader, run.pk)):
                 self.commands.child_ended(run, ordinal, ended)
@@ -244,6 +252,7 @@ class Runner:
         """The flow waits: say for what, on disk, unless something is under way that will come back by itself."""
         if run.seq >= self._limits.history_warning:
             self._check_history(run)
+        run.seq_settled = run.seq
         if run.gone:
             return
         if run.is_busy:
@@ -265,22 +274,17 @@ class Runner:
                 RunState.BLOCKED,
                 f"its journal has {run.seq} rows; use continue_as_new in the flow, or raise the limit and run: headrace runs retry {run.id}",
             )
-        elif run.seq == self._limits.history_warning:
+        elif run.seq_settled < self._limits.history_warning:
             detail = f"{run.seq} rows; a flow that goes on for ever should use continue_as_new"
             self._incident(run, "run.history_large", detail)
 
     def _never_yields(self, run: Resident, stack: str) -> None:
         """In the watchdog's thread: if this process is killed now, the next one leaves the run alone."""
         reason = f"its code did not yield for many seconds and stopped everything else; mend it, then: headrace runs retry {run.id}\n{stack}"
-        parameters: dict[str, SqlValue] = {
-            "pk": run.pk,
-            "state": RunState.QUARANTINED.value,
-            "reason": reason,
-            "next_at": None,
-            "location": "",
-            "at": run.last_at,
-        }
-        self._database.submit_from_thread(lambda tx: tx.run(SQL.set_state, parameters))
+        pk, at = run.pk, run.last_at
+        self._database.submit_from_thread(
+            lambda tx: set_state(tx, pk, RunState.QUARANTINED, reason=reason, location="", next_at=None, at=at)
+        )
         hint = "kill this process; the next one sets the run aside"
         log.error("flow.never_yields", run_id=run.id, flow=run.flow, stack=stack, hint=hint)
 
@@ -291,17 +295,19 @@ def _read_back(reader: Reader, run: Resident) -> None:
     for message in messages_of(reader, run.pk):
         run.inbox[message.topic].append(message)
         run.last_message = message.pk
-    for command, value, _ in reader.all(SQL.progress_of, {"run": run.pk}):
-        run.progress[command] = value
+    for said in progress_of(reader, run.pk):
+        run.progress[said.command] = said.value
 
 
 def _ended_children(reader: Reader, waiter: int) -> list[tuple[int, RunEnd]]:
     found = reader.all(SQL.awaited_by, {"waiter": waiter})
-    return [
-        (command, RunEnd(id, RunState(state), fetch(reader, result), fetch(reader, error)))
-        for command, id, state, result, error in found
-        if not RunState(state).is_open
-    ]
+    ended = []
+    for command, id, state, result, error in found:
+        if not RunState(state).is_open:
+            with naming(lambda: f"run {id!r}"):  # noqa: B023 - called at once
+                end = RunEnd(id, RunState(state), unseal(reader, result), unseal(reader, error))
+            ended.append((command, end))
+    return ended
 
 
 def _short(arguments: bytes | None) -> str:

@@ -69,6 +69,11 @@ class WorkerStepContext:
     def previous_progress(self) -> Any:
         return None if self._previous_progress is None else _PROGRESS.decode(self._previous_progress)
 
+    async def publish(self, topic: str, data: object, **_: object) -> NoReturn:
+        raise DefinitionError(
+            f"publish({topic!r}) was called in the cpu step {self._step_name!r}; let it return the data, and publish in the flow"
+        )
+
     def use(self, kind: type[T]) -> NoReturn:
         raise ConfigurationError(
             f"use({kind.__name__}) was called in the cpu step {self._step_name!r}; cpu steps run in a process of their own, "

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from headrace._base.vault import Vault
+
 T = TypeVar("T")
 
 SqlValue = int | float | str | bytes | None
@@ -21,6 +23,11 @@ class Statement:
 
 
 class Reader(Protocol):
+    @property
+    def vault(self) -> Vault:
+        """What compresses and encrypts the values of this store; ``seal`` and ``unseal`` ask it."""
+        ...
+
     def one(self, statement: Statement, parameters: Mapping[str, SqlValue] = ...) -> Row | None:
         """The first row, or None."""
         ...

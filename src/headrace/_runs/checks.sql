@@ -43,4 +43,8 @@ SELECT 'journal', run, seq FROM journal
 WHERE (substr(arguments, 1, 1) = x'00' AND substr(arguments, 2) NOT IN (SELECT hash FROM payloads))
    OR (substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads))
 UNION ALL
+SELECT 'attempts', run, command FROM attempts WHERE substr(error, 1, 1) = x'00' AND substr(error, 2) NOT IN (SELECT hash FROM payloads)
+UNION ALL
+SELECT 'progress', run, command FROM progress WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)
+UNION ALL
 SELECT 'inbox', run, pk FROM inbox WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)

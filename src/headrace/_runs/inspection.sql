@@ -12,15 +12,9 @@ SELECT flow FROM names WHERE flow IS NOT NULL
 SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at
 FROM journal WHERE run = :run AND seq > :after ORDER BY seq LIMIT :count
 
--- name: unfinished_attempts
--- Failed attempts of steps that have no outcome yet.
-SELECT command, attempt, name, error, started_at, at, next_at FROM attempts AS a
-WHERE run = :run AND NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.run = a.run AND j.command = a.command AND j.outcome <> 'mark')
-ORDER BY command, attempt
-
--- name: identity_of
--- What a run is called.
-SELECT id, number, flow, state FROM runs WHERE pk = :pk
+-- name: runs_of_job
+-- The runs that worked for a job, the newest first.
+SELECT id, number, flow, state FROM runs WHERE job_kind = :kind AND job_id = :id ORDER BY pk DESC LIMIT 100
 
 -- name: journal_outline
 -- A part of what entered a run, without its values; of children and starts the reference to the run remains.
@@ -37,11 +31,12 @@ SELECT coalesce(max(seq), 0) FROM journal WHERE run = :run
 SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at
 FROM journal WHERE run = :run AND command = :command ORDER BY seq
 
--- name: attempts_between
--- The failed attempts of some commands of a run.
-SELECT command, attempt, name, error, started_at, at, next_at FROM attempts
-WHERE run = :run AND command >= :first AND command <= :last ORDER BY command, attempt
-
 -- name: numbers_of
 -- The other runs of an id, the newest first.
 SELECT id, number, flow, state FROM runs WHERE id = :id ORDER BY number DESC LIMIT :count
+
+-- name: run_in_short
+-- One run without its values.
+SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
+FROM runs WHERE pk = :pk

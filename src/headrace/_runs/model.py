@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from headrace._base.clock import Instant
 
@@ -43,6 +43,8 @@ class Kind(StrEnum):
     START = "start"
     SEND = "send"
     RECEIVE = "receive"
+    PUBLISH = "publish"
+    EVENT = "event"
     PATCH = "patch"
     CANCEL = "cancel"
     DEADLINE = "deadline"
@@ -73,6 +75,17 @@ class JournalRow(NamedTuple):
     at: Instant
 
 
+class EventWait(Protocol):
+    """What a run waits for: the next event of a topic or pattern, of one subject if given, behind a position."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def subject(self) -> tuple[str, str] | None: ...
+    @property
+    def after(self) -> int: ...
+
+
 class Attempt(NamedTuple):
     command: int
     attempt: int
@@ -81,6 +94,23 @@ class Attempt(NamedTuple):
     started_at: Instant
     at: Instant
     next_at: Instant | None
+
+
+class JobOfRun(NamedTuple):
+    """The job that a run works for. ``owner``: the end of the run is told as an event of the job."""
+
+    kind: str
+    id: str
+    generation: int
+    owner: bool
+
+
+class Progress(NamedTuple):
+    """The last word of a step under way."""
+
+    command: int
+    value: bytes
+    at: Instant
 
 
 class Message(NamedTuple):
@@ -114,6 +144,8 @@ class RunRecord:
     started_at: Instant | None
     finished_at: Instant | None
     continued_as: int | None
+    begun_at_pos: int = 0
+    job: JobOfRun | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +160,20 @@ class NewRun:
     at: Instant
     deadline_at: Instant | None = None
     parent: int | None = None
+    begun_at_pos: int | None = None
+    """Where its waits for events begin; None: where the log ends now."""
+    job: JobOfRun | None = None
+
+
+class Seen(NamedTuple):
+    """What a flow knows that goes on as a new run; the rest must reach the new one."""
+
+    seq: int
+    """The last row of the journal that entered it."""
+    returned: tuple[Message, ...]
+    """Messages that came for a receive that was given up in the same moment."""
+    cancel: bool
+    """Whether it was told that it shall stop."""
 
 
 class Begun(NamedTuple):
@@ -138,4 +184,21 @@ class Begun(NamedTuple):
     number: int
     state: RunState
     created: bool
-    replaced: int | None = None
+    replaced: Replaced | None = None
+    begun_at_pos: int = 0
+
+
+class Ending(NamedTuple):
+    """What the end of a run has to be told to: (waiter, command) pairs of runs that waited for it, and the job that it worked for."""
+
+    waiters: list[tuple[int, int]]
+    job: JobOfRun | None = None
+
+
+class Replaced(NamedTuple):
+    """The run that had to go for another one of its id."""
+
+    pk: int
+    ending: Ending
+    told: Any = None
+    """What was published with it, in the engine's words."""

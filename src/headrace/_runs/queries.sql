@@ -1,35 +1,41 @@
 -- name: insert_run
 -- Begin a run.
-INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at)
-VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at)
-RETURNING pk
+INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at, begun_at_pos,
+                  job_kind, job_id, job_generation, job_owner)
+VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at,
+        coalesce(:begun_at_pos, (SELECT max(pos) FROM events), 0), :job_kind, :job_id, :job_generation, :job_owner)
+RETURNING pk, begun_at_pos
 
 -- name: latest_run
 -- The newest run of an id, in short.
-SELECT pk, number, state FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
+SELECT pk, number, state, job_kind, job_id, job_generation FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
 
 -- name: run_by_pk
 -- One run.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE pk = :pk
 
 -- name: run_by_id
 -- The newest run of an id.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE id = :id ORDER BY number DESC LIMIT 1
 
 -- name: run_by_number
 -- A certain run of an id.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, result, error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs WHERE id = :id AND number = :number
+
+-- name: identity_of
+-- What a run is called.
+SELECT id, number, flow, state FROM runs WHERE pk = :pk
 
 -- name: list_runs
 -- Runs for people, the newest first; before is the cursor.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE pk < :before
   AND (:flow IS NULL OR flow = :flow)
@@ -40,7 +46,7 @@ ORDER BY pk DESC LIMIT :count
 -- name: list_open_runs
 -- The same, for open runs only.
 SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as
+       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE finished_at IS NULL AND pk < :before
   AND (:flow IS NULL OR flow = :flow)
@@ -59,10 +65,20 @@ SELECT state, count(*) FROM runs GROUP BY state ORDER BY state
 -- How many open runs are in each state.
 SELECT state, count(*) FROM runs WHERE finished_at IS NULL GROUP BY state ORDER BY state
 
+-- name: count_waiting_for_time
+-- How many runs have something that falls due by itself.
+SELECT count(*) FROM runs WHERE next_at IS NOT NULL
+
 -- name: set_state
 -- An open run is now in this state; it says since when, why, until when and where. One that was asked to stop stays so, and is found at a restart.
+-- What came for it while this was on its way, a message after the one seen last, an event or the end of a run, is due at once: who told of it is gone after a crash.
 UPDATE runs SET state = CASE WHEN cancel_at IS NOT NULL AND :state = 'waiting' THEN 'cancelling' ELSE :state END,
-                reason = :reason, location = :location, since_at = :at, next_at = :next_at
+                reason = :reason, location = :location, since_at = :at,
+                next_at = CASE WHEN :state = 'waiting' AND (
+                    EXISTS (SELECT 1 FROM inbox WHERE inbox.run = runs.pk AND inbox.pk > :seen)
+                    OR EXISTS (SELECT 1 FROM event_waits WHERE event_waits.run = runs.pk AND event_waits.came = 1)
+                    OR EXISTS (SELECT 1 FROM awaited JOIN runs AS child ON child.pk = awaited.run WHERE awaited.waiter = runs.pk AND child.finished_at IS NOT NULL)
+                ) THEN :at ELSE :next_at END
 WHERE pk = :pk AND finished_at IS NULL
 
 -- name: set_going
@@ -86,6 +102,7 @@ WHERE pk = :pk AND finished_at IS NULL
 UPDATE runs SET state = :state, reason = :reason, location = '', since_at = :at, next_at = NULL, result = :result, error = :error, finished_at = :at,
                 started_at = coalesce(started_at, :at), continued_as = :continued_as
 WHERE pk = :pk AND finished_at IS NULL
+RETURNING job_kind, job_id, job_generation, job_owner
 
 -- name: append_journal
 -- Record what entered a run.
@@ -107,6 +124,12 @@ ON CONFLICT (run, command, attempt) DO UPDATE SET name = excluded.name, error = 
 -- The failed attempts of all steps of a run.
 SELECT command, attempt, name, error, started_at, at, next_at FROM attempts WHERE run = :run ORDER BY command, attempt
 
+-- name: unfinished_attempts
+-- Failed attempts of steps that have no outcome yet.
+SELECT command, attempt, name, error, started_at, at, next_at FROM attempts AS a
+WHERE run = :run AND NOT EXISTS (SELECT 1 FROM journal AS j WHERE j.run = a.run AND j.command = a.command AND j.outcome <> 'mark')
+ORDER BY command, attempt
+
 -- name: forget_attempts
 -- Start counting again for the steps of a run that a person released.
 DELETE FROM attempts WHERE run = :run AND command NOT IN (SELECT command FROM journal WHERE run = :run)
@@ -121,8 +144,9 @@ ON CONFLICT (run, command) DO UPDATE SET value = excluded.value, at = excluded.a
 SELECT command, value, at FROM progress WHERE run = :run
 
 -- name: await_run
--- Somebody waits for the end of a run.
-INSERT INTO awaited (run, waiter, command) VALUES (:run, :waiter, :command) ON CONFLICT DO NOTHING
+-- Somebody waits for the end of a run, unless it has been ended itself meanwhile.
+INSERT INTO awaited (run, waiter, command) SELECT :run, pk, :command FROM runs WHERE pk = :waiter AND finished_at IS NULL
+ON CONFLICT DO NOTHING
 
 -- name: waiters_of
 -- Who waits for the end of a run.
@@ -145,6 +169,34 @@ DELETE FROM awaited WHERE waiter = :waiter
 -- Who waited for a run waits for the one that goes on in its place.
 UPDATE awaited SET run = :new WHERE run = :old
 
+-- name: add_wait
+-- A run waits for an event.
+INSERT INTO event_waits (run, command, topic, is_pattern, kind, subject, after)
+VALUES (:run, :command, :topic, :is_pattern, :kind, :subject, :after)
+ON CONFLICT (run, command) DO NOTHING
+
+-- name: waits_for
+-- Which runs may wait for an event of this topic.
+SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_pattern = 0 AND topic = :topic
+UNION ALL
+SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_pattern = 1
+
+-- name: event_came
+-- The event that a run waits for is in the log.
+UPDATE event_waits SET came = 1 WHERE run = :run AND command = :command
+
+-- name: stop_wait
+-- A wait for an event is over.
+DELETE FROM event_waits WHERE run = :run AND command = :command
+
+-- name: forget_event_waits
+-- A run has ended and waits for no event any more.
+DELETE FROM event_waits WHERE run = :run
+
+-- name: open_runs_of_job
+-- The runs that work for a job and tell it their end.
+SELECT pk, id FROM runs WHERE job_kind = :kind AND job_id = :id AND job_owner = 1 AND finished_at IS NULL
+
 -- name: put_message
 -- A message for a run, stored before anyone waits.
 INSERT INTO inbox (run, topic, value, at) VALUES (:run, :topic, :value, :at)
@@ -161,6 +213,16 @@ DELETE FROM inbox WHERE pk = :pk
 -- name: forget_messages
 -- Nobody will receive these any more.
 DELETE FROM inbox WHERE run = :run
+
+-- name: unseen_messages
+-- Messages that were taken for a run and have not reached it any more.
+SELECT name, value, at FROM journal
+WHERE run = :run AND seq > :after AND kind = 'receive' AND outcome = 'ok' AND attempt > 0 ORDER BY seq
+
+-- name: move_cancel
+-- Who asked a run to stop that has not heard it means the one that goes on in its place.
+UPDATE runs SET state = 'cancelling', cancel_at = (SELECT old.cancel_at FROM runs AS old WHERE old.pk = :old)
+WHERE pk = :new AND EXISTS (SELECT 1 FROM runs AS old WHERE old.pk = :old AND old.cancel_at IS NOT NULL)
 
 -- name: move_messages
 -- Unread messages go to the run that continues.
@@ -183,6 +245,11 @@ INSERT INTO incidents (at, run, name, detail) VALUES (:at, :run, :name, :detail)
 -- name: incidents_of
 -- What happened around a run.
 SELECT at, name, detail FROM incidents WHERE run = :run ORDER BY pk
+
+-- name: attempts_between
+-- The failed attempts of some commands of a run.
+SELECT command, attempt, name, error, started_at, at, next_at FROM attempts
+WHERE run = :run AND command >= :first AND command <= :last ORDER BY command, attempt
 
 -- name: recent_incidents
 -- What happened lately.

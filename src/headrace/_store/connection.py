@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 import apsw
 
+from headrace._base.vault import Vault
 from headrace._ports.database import Reader, Row, SqlValue, Statement
 from headrace.errors import StoreBusy, StoreCorrupt, StoreError, StoreFailed, StoreFull
 
@@ -107,22 +108,27 @@ def open_for_reading(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 class Session:
     """Rows in and out of one connection; a ``Transaction`` of the port for the writer, a ``Reader`` for others."""
 
-    __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched")
+    __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched", "vault")
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, vault: Vault) -> None:
         self._connection = connection
+        self.vault = vault
         self._cursor = connection.cursor()
         self._iterating: set[apsw.Cursor] = set()
         self.broken: StoreError | None = None
         self.touched = False
 
     def one(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> Row | None:
+        if not statement.sql.startswith("SELECT"):
+            self._about_to_write()  # INSERT ... RETURNING and its like
         try:
             return self._cursor.execute(statement.sql, parameters).fetchone()
         except apsw.Error as error:
             raise self._failed(error) from error
 
     def all(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> list[Row]:
+        if not statement.sql.startswith("SELECT"):
+            self._about_to_write()
         try:
             return self._cursor.execute(statement.sql, parameters).fetchall()
         except apsw.Error as error:
@@ -140,9 +146,7 @@ class Session:
             cursor.close(True)
 
     def run(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> int:
-        if self.broken is not None:
-            raise self.broken
-        self.touched = True
+        self._about_to_write()
         try:
             self._cursor.execute(statement.sql, parameters)
         except apsw.Error as error:
@@ -150,13 +154,16 @@ class Session:
         return self._connection.changes()
 
     def run_many(self, statement: Statement, rows: Iterable[Mapping[str, SqlValue]]) -> None:
-        if self.broken is not None:
-            raise self.broken
-        self.touched = True
+        self._about_to_write()
         try:
             self._cursor.executemany(statement.sql, rows)
         except apsw.Error as error:
             raise self._failed(error) from error
+
+    def _about_to_write(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+        self.touched = True
 
     def control(self, sql: str) -> None:
         """BEGIN, SAVEPOINT and their like."""

@@ -68,11 +68,16 @@ class GroupCommit:
     """Owns the writing connection and the thread that uses it; all public methods are for the event loop's thread."""
 
     def __init__(
-        self, connection: apsw.Connection, epoch: int, loop: asyncio.AbstractEventLoop, let_go: Callable[[], None]
+        self,
+        session: Session,
+        connection: apsw.Connection,
+        epoch: int,
+        loop: asyncio.AbstractEventLoop,
+        let_go: Callable[[], None],
     ) -> None:
         self._connection = connection
         self._after_letting_go = let_go
-        self._session = Session(connection)
+        self._session = session
         self._epoch = (str(epoch),)
         self._loop = loop
         self._queue: queue.SimpleQueue[_Work | _Control] = queue.SimpleQueue()

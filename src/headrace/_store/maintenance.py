@@ -6,17 +6,24 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import apsw
 
-from headrace._base.clock import Instant, to_datetime
-from headrace._ports.database import Statement
-from headrace._store import migrate
-from headrace._store.connection import open_for_reading, translate
-from headrace.errors import ConfigurationError, StoreCorrupt, StoreError
+from headrace._base.clock import Instant, SystemClock, to_datetime
+from headrace._base.vault import ASIDE, PLAIN, Vault
+from headrace._ports.database import Statement, Transaction
+from headrace._store import migrate, ownership
+from headrace._store.blobs import open_payload, unseal, unseal_text
+from headrace._store.connection import Session, checkpoint, open_for_reading, open_for_writing, translate
+from headrace._store.places import Place
+from headrace._store.statements import load
+from headrace.errors import ConfigurationError, KeyMissing, StoreBusy, StoreCorrupt, StoreError
+
+_QUERIES = load("headrace._store", "store.sql")
 
 _MOST_FINDINGS = 100
 _PAGES_A_STEP = 1_000
@@ -36,6 +43,8 @@ class Report:
     schema: int
     rows: Mapping[str, int]
     findings: tuple[Finding, ...]
+    unopened: int = 0
+    """Values under keys that were not given."""
 
     @property
     def sound(self) -> bool:
@@ -54,8 +63,17 @@ class Manifest:
     created_at: str
 
 
-def check(path: Path, questions: Mapping[str, Statement] | None = None) -> Report:
-    """Examine a file, owned or not. Each question is a query that returns no row of a sound file."""
+def check(
+    path: Path,
+    questions: Mapping[str, Statement] | None = None,
+    *,
+    places: Sequence[Place] = (),
+    vault: Vault = PLAIN,
+) -> Report:
+    """Examine a file, owned or not. Each question is a query that returns no row of a sound file.
+
+    Values that stand at the places are opened, as far as the vault has their keys.
+    """
     if not path.exists():
         raise ConfigurationError(f"there is no store at {path}")
     migrate.refuse_foreign(path)
@@ -64,12 +82,14 @@ def check(path: Path, questions: Mapping[str, Statement] | None = None) -> Repor
     except apsw.Error as error:
         raise translate(error) from error
     try:
-        return _examine(connection, path, questions or {})
+        return _examine(connection, path, questions or {}, _ValuesCheck(Session(connection, vault), places))
     finally:
         connection.close(True)
 
 
-def _examine(connection: apsw.Connection, path: Path, questions: Mapping[str, Statement]) -> Report:
+def _examine(
+    connection: apsw.Connection, path: Path, questions: Mapping[str, Statement], values: _ValuesCheck
+) -> Report:
     findings: list[Finding] = []
     rows: dict[str, int] = {}
     schema = 0
@@ -82,12 +102,45 @@ def _examine(connection: apsw.Connection, path: Path, questions: Mapping[str, St
         for name, statement in questions.items():
             answers = itertools.islice(connection.execute(statement.sql), _MOST_FINDINGS)
             findings += [Finding(check=name, detail=repr(answer)) for answer in answers]
+        findings += itertools.islice(values.findings(), _MOST_FINDINGS)
     except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
         # What else the file holds cannot be read.
         findings.append(Finding(check="readable", detail=str(error)))
+    except StoreCorrupt as damage:
+        findings.append(Finding(check="readable", detail=str(damage)))
     except apsw.Error as error:
         raise translate(error) from error
-    return Report(path=path, schema=schema, rows=rows, findings=tuple(findings))
+    return Report(path=path, schema=schema, rows=rows, findings=tuple(findings), unopened=values.unopened)
+
+
+class _ValuesCheck:
+    """Opens every value; counts those whose key was not given."""
+
+    def __init__(self, reader: Session, places: Sequence[Place]) -> None:
+        self._reader = reader
+        self._places = places
+        self.unopened = 0
+
+    def findings(self) -> Iterator[Finding]:
+        for place in self._places:
+            for row in place.rows(self._reader):
+                for column, stored in row.values.items():
+                    # Whether it is there is a question of its own, and below all of them are opened.
+                    if not stored.startswith(ASIDE):
+                        yield from self._opened(f"{row} {column}", partial(unseal, self._reader, stored))
+                for column, text in row.texts.items():
+                    yield from self._opened(f"{row} {column}", partial(unseal_text, self._reader, text))
+        if self._places:
+            for address, stored in self._reader.each(_QUERIES.all_payloads):
+                yield from self._opened("put aside", partial(open_payload, self._reader, address, stored))
+
+    def _opened(self, where: str, open_value: Callable[[], object]) -> Iterator[Finding]:
+        try:
+            open_value()
+        except KeyMissing:
+            self.unopened += 1
+        except StoreCorrupt as damage:
+            yield Finding(check="value_is_whole", detail=f"{where}: {damage}")
 
 
 def _integrity(connection: apsw.Connection) -> list[Finding]:
@@ -199,6 +252,35 @@ def verify(target: Path) -> Manifest:
     if digest != manifest.sha256:
         raise StoreCorrupt(f"{target} is not what its manifest says: it was changed or damaged after the backup")
     return manifest
+
+
+def write_anew(path: Path, vault: Vault, note: Callable[[Transaction], None]) -> None:
+    """Own a file and leave nothing in it but what is in its tables, then ``note`` that; needs as much free space again."""
+    lock = ownership.acquire(path, now=SystemClock().now())
+    connection = None
+    try:
+        connection = open_for_writing(path, mode="safe")
+        connection.execute("PRAGMA temp_store = FILE")  # what is being written may be larger than the memory
+        connection.execute("VACUUM")
+        _empty_log(connection, path)
+        connection.execute("BEGIN IMMEDIATE")
+        note(Session(connection, vault))
+        connection.execute("COMMIT")
+        checkpoint(connection, truncate=True)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    except apsw.Error as error:
+        raise translate(error, 0 if connection is None else connection.system_errno) from error
+    finally:
+        if connection is not None:
+            connection.close(True)
+        lock.release()
+
+
+def _empty_log(connection: apsw.Connection, path: Path) -> None:
+    checkpoint(connection, truncate=True)
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise StoreBusy(f"{path} is being read, so what it had before is still in its log; try again when nobody does")
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import apsw
 
 from headrace._base.clock import SystemClock
+from headrace._base.vault import PLAIN, Vault
 from headrace._ports.database import Done, Operation, Reader
-from headrace._store import maintenance, migrate, ownership, stdlib_guard
+from headrace._store import keyring, maintenance, migrate, ownership, stdlib_guard
 from headrace._store.connection import (
     Mode,
     Session,
@@ -38,10 +39,14 @@ async def open_sqlite(
     allow_network_file_system: bool = False,
     copy_before_upgrade: bool = True,
     vfs: str | None = None,
+    vault: Vault = PLAIN,
 ) -> SqliteDatabase:
-    """Own a store file, made when absent and upgraded when older; raises ``StoreOwned`` when another process has it."""
+    """Own a store file, made when absent and upgraded when older.
+
+    Raises ``StoreOwned`` when another process has it, and ``KeyMissing`` when the vault cannot read its values.
+    """
     opening = asyncio.ensure_future(
-        asyncio.to_thread(_open, Path(path), mode, allow_network_file_system, copy_before_upgrade, vfs)
+        asyncio.to_thread(_open, Path(path), mode, allow_network_file_system, copy_before_upgrade, vfs, vault)
     )
     try:
         opened = await asyncio.shield(opening)
@@ -56,13 +61,16 @@ class _Opened:
     path: Path
     vfs: str | None
     connection: apsw.Connection
+    session: Session
     lock: ownership.OwnerLock
     epoch: int
     schema: int
     left_in_order: bool
 
 
-def _open(path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool, vfs: str | None) -> _Opened:
+def _open(
+    path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool, vfs: str | None, vault: Vault
+) -> _Opened:
     path = path.absolute()
     refuse_network_file_system(path, allowed=allow_network)
     if not path.parent.is_dir():
@@ -72,9 +80,11 @@ def _open(path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool
     try:
         migrate.refuse_foreign(path)
         connection = open_for_writing(path, mode=mode, vfs=vfs)
+        session = Session(connection, vault)
+        _refuse_missing_keys(connection, session, path)
         keep_copy = (lambda target: maintenance.copy_file(path, target)) if copy_before_upgrade else None
         schema = migrate.migrate(connection, path, keep_copy=keep_copy)
-        epoch, left_in_order = _raise_epoch(connection)
+        epoch, left_in_order = _raise_epoch(connection, session)
         maintenance.sync_folder(path.parent)
     except BaseException as error:
         if connection is not None:
@@ -87,11 +97,19 @@ def _open(path: Path, mode: Mode, allow_network: bool, copy_before_upgrade: bool
         path=path,
         vfs=vfs,
         connection=connection,
+        session=session,
         lock=lock,
         epoch=epoch,
         schema=schema,
         left_in_order=left_in_order,
     )
+
+
+def _refuse_missing_keys(connection: apsw.Connection, session: Session, path: Path) -> None:
+    """Before anything is changed: whoever comes without the key of a file is not to upgrade it either."""
+    migrate.refuse_unreadable(connection, path, len(migrate.packaged()))
+    if migrate.schema_version(connection):
+        keyring.refuse_missing(session)
 
 
 def _let_go(opening: asyncio.Future[_Opened]) -> None:
@@ -102,8 +120,9 @@ def _let_go(opening: asyncio.Future[_Opened]) -> None:
         opened.lock.release()
 
 
-def _raise_epoch(connection: apsw.Connection) -> tuple[int, bool]:
+def _raise_epoch(connection: apsw.Connection, session: Session) -> tuple[int, bool]:
     connection.execute("BEGIN IMMEDIATE")
+    keyring.admit(session)
     meta = {str(name): str(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     epoch = int(meta.get("owner_epoch", "0")) + 1
     connection.executemany(
@@ -117,9 +136,10 @@ def _raise_epoch(connection: apsw.Connection) -> tuple[int, bool]:
 class SqliteReader:
     """Reads a store file on read-only connections, one per thread; needs no owner and harms none."""
 
-    def __init__(self, path: Path, *, vfs: str | None = None) -> None:
+    def __init__(self, path: Path, *, vfs: str | None = None, vault: Vault = PLAIN) -> None:
         self.path = path
         self._vfs = vfs
+        self._vault = vault
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._closed = False
@@ -161,13 +181,13 @@ class SqliteReader:
         except apsw.Error as error:
             raise translate(error) from error
         self._connections.append(connection)
-        self._local.opened = (Session(connection), connection)
+        self._local.opened = (Session(connection, self._vault), connection)
         opened: tuple[Session, apsw.Connection] = self._local.opened
         return opened
 
 
-def open_sqlite_reader(path: str | os.PathLike[str], *, vfs: str | None = None) -> SqliteReader:
-    """Read a store that another process may own; refuses what is no store, or a newer one."""
+def open_sqlite_reader(path: str | os.PathLike[str], *, vfs: str | None = None, vault: Vault = PLAIN) -> SqliteReader:
+    """Read a store that another process may own; refuses what is no store, or a newer one, or one that the vault cannot read."""
     file = Path(path).absolute()
     if not file.exists():
         raise ConfigurationError(f"there is no store at {file}; start the pipeline once, or give another path")
@@ -175,12 +195,15 @@ def open_sqlite_reader(path: str | os.PathLike[str], *, vfs: str | None = None) 
     try:
         connection = open_for_reading(file, vfs=vfs)
         try:
-            migrate.refuse_unreadable(connection, file, len(migrate.packaged()))
+            if vault.veils:
+                migrate.refuse_unreadable(connection, file, len(migrate.packaged()))
+            else:
+                _refuse_missing_keys(connection, Session(connection, vault), file)
         finally:
             connection.close()
     except apsw.Error as error:
         raise translate(error) from error
-    return SqliteReader(file, vfs=vfs)
+    return SqliteReader(file, vfs=vfs, vault=vault)
 
 
 class SqliteDatabase:
@@ -193,10 +216,10 @@ class SqliteDatabase:
         self.left_in_order = opened.left_in_order
         self._loop = loop
         self._lock = opened.lock
-        self._reader = SqliteReader(opened.path, vfs=opened.vfs)
+        self._reader = SqliteReader(opened.path, vfs=opened.vfs, vault=opened.session.vault)
         self._guarded = True
         stdlib_guard.guard(opened.path)
-        self._writer = GroupCommit(opened.connection, opened.epoch, loop, self._release)
+        self._writer = GroupCommit(opened.session, opened.connection, opened.epoch, loop, self._release)
 
     def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
         self._writer.submit(operation, done, isolated)

@@ -69,6 +69,11 @@ def load(package: str, file: str = "queries.sql", *, dialect: Dialect = "sqlite"
     return parse(text, origin=f"{package}/{file}", dialect=dialect)
 
 
+def load_statements(package: str, file: str = "queries.sql") -> Statements:
+    """The named SQL statements of a package's file, as attributes: ``-- name: find_game``, a line that says what it is for, the text."""
+    return load(package, file)
+
+
 def parse(text: str, *, origin: str, dialect: Dialect = "sqlite") -> Statements:
     chosen: dict[str, _Section] = {}
     seen: set[tuple[str, str | None]] = set()

@@ -1,31 +1,37 @@
-"""The owner's API: what the CLI asks of the process that has the store."""
+"""The server's application: routes over a running ``Headrace``, behind the gate."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-from importlib import metadata
+from importlib import import_module
 
-from fastapi import FastAPI
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, FastAPI
 
 from headrace._app.app import Headrace
-from headrace._web import errors, pages
+from headrace._web import errors, openapi, pages
+from headrace._web.admission import Admission
+from headrace._web.callers import Callers
+from headrace._web.demand import Places
 from headrace._web.gate import Gate
-from headrace._web.routes import runs
-from headrace._web.schemas import Health, Problem, Status
+from headrace._web.idempotency import Idempotency
+from headrace._web.lag import LoopLag
+from headrace._web.live import Streams
+from headrace._web.routes import dead_letters, dispatches, events, jobs, login, owner, runs, tokens
+from headrace._web.version import version
+from headrace.errors import ConfigurationError
 from headrace.settings import LoadedSettings
 
 
-def version() -> str:
-    try:
-        return metadata.version("headrace")
-    except metadata.PackageNotFoundError:
-        return "(unreleased)"
+def _named(place: str) -> APIRouter:
+    """What a pipeline names as ``module:attribute``."""
+    module, _, attribute = place.partition(":")
+    router = getattr(import_module(module), attribute)
+    if not isinstance(router, APIRouter):
+        raise ConfigurationError(f"{place} is no APIRouter")
+    return router
 
 
-def create_app(app: Headrace, *, token: str | None, settings: LoadedSettings | None = None) -> FastAPI:
-    """The ASGI application over a running ``Headrace``; without a token everybody who reaches it may do everything."""
+def create_app(app: Headrace, admission: Admission, *, settings: LoadedSettings | None = None) -> FastAPI:
+    """The ASGI application over a running ``Headrace``."""
     # The documentation pages of FastAPI load scripts from the network.
     api = FastAPI(
         title="Headrace",
@@ -33,38 +39,29 @@ def create_app(app: Headrace, *, token: str | None, settings: LoadedSettings | N
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        responses={"default": {"model": Problem, "description": "Refused, with the reason."}},
+        generate_unique_id_function=lambda route: route.name,
     )
     api.state.headrace = app
-    api.state.stopping = asyncio.Event()
-    api.add_middleware(Gate, token=token)
+    api.state.streams = Streams()
+    api.state.lag = LoopLag()
+    api.state.began = app.clock.monotonic()
+    api.state.callers = callers = Callers(app, admission)
     errors.install(api)
+    # The last one that is added is the first that a request meets.
+    api.add_middleware(Idempotency, headrace=app)
+    api.add_middleware(Gate, admission=admission, callers=callers, places=Places(api.routes))
     api.include_router(runs.router, prefix="/api/runs", tags=["runs"])
+    api.include_router(events.router, prefix="/api/events", tags=["events"])
+    api.include_router(jobs.router, prefix="/api/jobs", tags=["jobs"])
+    api.include_router(dead_letters.router, prefix="/api/deadletters", tags=["dead letters"])
+    api.include_router(dispatches.router, tags=["webhooks"])
 
-    @api.get("/healthz", tags=["owner"], response_model=Health)
-    async def healthz() -> Health:
-        """The process answers."""
-        return Health(ok=True)
-
-    @api.get("/readyz", tags=["owner"], response_model=Health)
-    async def readyz() -> JSONResponse:
-        """Runs go on; 503 when they do not."""
-        failure = app.failure
-        body = Health(ok=failure is None, reason=failure or "")
-        return JSONResponse(body.model_dump(), status_code=200 if body.ok else 503)
-
-    @api.get("/api/status", tags=["owner"])
-    async def status() -> Status:
-        """Who owns the store, and what it runs."""
-        return Status(
-            version=version(),
-            pid=os.getpid(),
-            store=str(app.path),
-            ready=app.failure is None,
-            failure=app.failure,
-            flows={pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines},
-            runs=dict(app.counts()),
-        )
-
+    api.include_router(tokens.router, prefix="/api/tokens", tags=["tokens"])
+    api.include_router(owner.router, tags=["owner"])
+    api.include_router(login.router, include_in_schema=False)
+    for pipeline in app.pipelines:
+        if pipeline.routes is not None:
+            api.include_router(_named(pipeline.routes), tags=[pipeline.name])
     pages.install(api, app, settings=settings)
+    openapi.install(api)
     return api

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from headrace._access.model import Scope
 from headrace._app.view import Json
+from headrace._jobs.lifecycle import Lifecycle
 
 
 class _Body(BaseModel):
@@ -18,7 +20,12 @@ class StartRun(_Body):
 
     flow: str = Field(description="`pipeline.flow`, or `flow` where that is clear.")
     arguments: dict[str, Json] = Field(default={}, description="The flow's arguments by name.")
-    id: str | None = Field(default=None, description="An id of your own; by default the flow's template gives it.")
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=255,
+        description="An id of your own; by default the flow's template gives it.",
+    )
     policy: Literal["join", "reject", "replace"] = Field(default="join", description="What to do if the id is taken.")
 
 
@@ -33,6 +40,104 @@ class CancelRun(_Body):
     """Ask a run to stop."""
 
     force: bool = Field(default=False, description="End it at once, without clean-up.")
+
+
+class PublishEvent(_Body):
+    """Append an event to the log."""
+
+    topic: str = Field(description="Words split by dots.", examples=["goal.confirmed"])
+    subject: str = Field(description="What it is about.", examples=["salah-44"])
+    data: Json = Field(default=None, examples=[{"minute": 44}])
+    id: str | None = Field(default=None, description="Publishing the same id again changes nothing.")
+    source: str | None = Field(default=None, description="Who says it.")
+    time: AwareDatetime | None = Field(default=None, description="When it happened; now by default.")
+
+
+class ReplayEvents(_Body):
+    """Which range of the log."""
+
+    after: int | None = Field(default=None, ge=0, le=2**63 - 1, description="Behind this position.")
+    since: AwareDatetime | None = Field(default=None, description="Recorded then or later.")
+    until: int | None = Field(
+        default=None, ge=0, le=2**63 - 1, description="Up to this position; by default the end of the log."
+    )
+    dry_run: bool = Field(default=False, description="Only count them.")
+
+
+class Switched(BaseModel):
+    """Whether a subscription works."""
+
+    name: str
+    paused: bool
+
+
+class RedriveAll(_Body):
+    subscription: str | None = Field(default=None, description="Only of this subscription.")
+
+
+class Redriven(BaseModel):
+    """How many dead letters are tried again."""
+
+    letters: int
+
+
+class Dispatch(_Body):
+    """The body of GitHub's `repository_dispatch`."""
+
+    event_type: str = Field(max_length=255, examples=["data.fetched"])
+    client_payload: dict[str, Json] = Field(default={}, examples=[{"subject": "games", "use_change_detection": True}])
+
+    @property
+    def subject(self) -> str:
+        named = self.client_payload.get("subject")
+        return named if isinstance(named, str) and named else "dispatches"
+
+    @property
+    def id(self) -> str | None:
+        named = self.client_payload.get("id")
+        return named if isinstance(named, str) and named else None
+
+
+class MoveView(BaseModel):
+    """An event, and where it leads; an empty list of sources opens a job."""
+
+    topic: str
+    sources: list[str]
+    target: str
+    reopens: bool
+
+
+class LifecycleView(BaseModel):
+    """How jobs of one kind live."""
+
+    name: str
+    states: list[str]
+    terminal: list[str]
+    moves: list[MoveView]
+    notes: list[str]
+
+    @staticmethod
+    def of(lifecycle: Lifecycle[Any]) -> LifecycleView:
+        return LifecycleView(
+            name=lifecycle.name,
+            states=list(lifecycle.states),
+            terminal=sorted(lifecycle.terminal),
+            moves=[
+                MoveView(topic=move.topic, sources=list(move.sources), target=move.target, reopens=move.reopens)
+                for move in lifecycle.moves
+            ],
+            notes=sorted(lifecycle.notes),
+        )
+
+
+class MakeToken(_Body):
+    """Make a token."""
+
+    name: str = Field(
+        description="What it is called in lists and logs; free again when the token is revoked.",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+    )
+    scope: Scope = Field(default=Scope.READ, description="What it is good for.")
 
 
 class Accepted(BaseModel):

@@ -1,4 +1,4 @@
-"""uvicorn in the same event loop as the engine, on a socket of this machine only."""
+"""uvicorn in the same event loop as the engine."""
 
 from __future__ import annotations
 
@@ -13,41 +13,44 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from headrace._app.app import Headrace
+from headrace._web.admission import admission
 from headrace._web.app import create_app
 from headrace.errors import ConfigurationError
-from headrace.settings import LoadedSettings
+from headrace.settings import LoadedSettings, ServerSettings
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SECONDS_FOR_OPEN_REQUESTS = 2
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Listening at all addresses includes this machine's own, at which the command line asks."""
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Take the address before anything else is begun; raises ``ConfigurationError`` when it cannot be had."""
-    if host not in LOOPBACK:
-        raise ConfigurationError(
-            f"host {host!r} would let other machines in, and nothing protects the server against them yet; use 127.0.0.1"
-        )
-    family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+    host = "127.0.0.1" if host == "localhost" else host
+    everywhere = host == "::" and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server(("127.0.0.1" if host == "localhost" else host, port), family=family)
+        return socket.create_server((host, port), family=family, dualstack_ipv6=everywhere)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigurationError(
                 f"port {port} is taken by another program; use another one, or --port 0 for any free one"
             ) from error
-        raise ConfigurationError(f"cannot listen at {host} port {port}: {error.strerror}; use --port 0") from error
+        raise ConfigurationError(
+            f"cannot listen at {host} port {port}: {error.strerror}; the address must be one of this machine's"
+        ) from error
 
 
 @asynccontextmanager
 async def serve(
-    app: Headrace, listening: socket.socket, *, settings: LoadedSettings | None = None
+    app: Headrace, listening: socket.socket, settings: ServerSettings, *, loaded: LoadedSettings | None = None
 ) -> AsyncIterator[tuple[str, Path]]:
     """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
     with _token(app.path) as (token, file):
-        api = create_app(app, token=token, settings=settings)
+        api = create_app(app, admission(settings, owner_token=token), settings=loaded)
         server = _Server(
             uvicorn.Config(
                 api,
@@ -60,14 +63,21 @@ async def serve(
         )
         serving = asyncio.create_task(server.serve(sockets=[listening]), name="headrace-http")
         await server.ready.wait()
+        api.state.lag.start()
         app.announce(address=address, token_file=str(file))
         try:
             yield address, file
         finally:
             app.announce(address=None)
-            api.state.stopping.set()  # streams end by themselves, or else uvicorn waits for them
-            server.should_exit = True
-            await serving
+            await _stop(api, server, serving)
+
+
+async def _stop(api: FastAPI, server: _Server, serving: asyncio.Task[None]) -> None:
+    api.state.lag.stop()
+    # Streams have no end of their own, and uvicorn would wait for it.
+    api.state.streams.close()
+    server.should_exit = True
+    await serving
 
 
 class _Server(uvicorn.Server):
@@ -86,13 +96,15 @@ class _Server(uvicorn.Server):
 
 
 def _address(listening: socket.socket) -> str:
+    """Where this machine's own programs ask."""
     host, port = listening.getsockname()[:2]
+    host = _ANYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextmanager
 def _token(store: Path) -> Iterator[tuple[str, Path]]:
-    """A secret in a file that only this user can read: who may read the store may change it, nobody else."""
+    """A secret in a file that only this user can read: who may read the store may change it, whoever else needs a token."""
     file = store.with_name(store.name + ".token")
     token = secrets.token_urlsafe(32)
     with contextlib.suppress(FileNotFoundError):

@@ -11,12 +11,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headrace._authoring.flow import Flow
+from headrace._jobs.catalogue import Catalogue
 from headrace.errors import HeadraceError
 from headrace.testing import _checker_main
 from headrace.testing._replay import Difference
@@ -50,9 +51,11 @@ class Checker:
         *,
         store: Path,
         flows: Mapping[str, Flow[Any, Any]],
+        declared: Sequence[Mapping[str, str]],
         strict: bool,
         every: int | None,
         trusted: tuple[str, ...],
+        keys: tuple[str, ...] = (),
     ) -> Answer:
         request = {
             "path": sys.path,
@@ -60,6 +63,8 @@ class Checker:
             "strict": strict,
             "every": every,
             "trusted": trusted,
+            "declared": declared,
+            "keys": keys,
             "flows": {full: _address(flow) for full, flow in flows.items()},
         }
         answer = self._exchange(json.dumps(request))
@@ -121,6 +126,20 @@ def _address(flow: Flow[Any, Any]) -> dict[str, Any]:
         "file": None if file is None else str(Path(file).absolute()),
         "line": flow.fn.__code__.co_firstlineno,
     }
+
+
+def addresses_of(catalogue: Catalogue) -> list[dict[str, str]] | None:
+    """Where the declared event types and lifecycles stand, by module and name; None if one of them stands at the top of no module."""
+    wanted = {id(item): item for item in (*catalogue.topics.types.values(), *catalogue.lifecycles.by_name.values())}
+    found: dict[int, dict[str, str]] = {}
+    for name, module in tuple(sys.modules.items()) if wanted else ():
+        file = getattr(module, "__file__", None)
+        if file is None or name == "__main__":
+            continue
+        for attribute, value in tuple(vars(module).items()):
+            if id(value) in wanted:
+                found[id(value)] = {"module": name, "name": attribute, "file": str(Path(file).absolute())}
+    return list(found.values()) if len(found) == len(wanted) else None
 
 
 def why_not_elsewhere(flow: Flow[Any, Any]) -> str | None:

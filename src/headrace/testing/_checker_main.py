@@ -41,6 +41,7 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
 
     from headrace._authoring import guard
     from headrace._authoring.pipeline import Registry
+    from headrace._base.vault import Vault
     from headrace._store.sqlite import open_sqlite_reader
     from headrace.testing._replay import differences
 
@@ -52,12 +53,21 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
             flows[full] = _find(where)
         except Exception as error:  # noqa: BLE001 - importing runs any code of the user
             unknown[full] = f"{type(error).__name__}: {error}"
-    registry = Registry(MappingProxyType(flows), MappingProxyType({}))
-    with open_sqlite_reader(request["store"]) as reader:
+    registry = Registry(MappingProxyType(flows), MappingProxyType({}), catalogue=_catalogue(request["declared"]))
+    with open_sqlite_reader(request["store"], vault=Vault(request["keys"])) as reader:
         found = reader.read(
             lambda reader: list(differences(reader, registry, strict=request["strict"], every=request["every"]))
         )
     return {"differences": [asdict(item) for item in found], "unknown": unknown}
+
+
+def _catalogue(declared: list[dict[str, str]]) -> Any:
+    from headrace._events.schema import EventType
+    from headrace._jobs.catalogue import Catalogue
+
+    items = [getattr(_module(where["module"], where["file"]), where["name"]) for where in declared]
+    types = [item for item in items if isinstance(item, EventType)]
+    return Catalogue(types, [item for item in items if not isinstance(item, EventType)])
 
 
 def _find(where: dict[str, Any]) -> Any:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from headrace._authoring import guard
 from headrace._authoring.pipeline import Registry
 from headrace._base.recorded_error import describe
-from headrace._engine.machine import Ended, Replay, RunMachine
-from headrace._engine.preflight import replay_of
+from headrace._engine.machine import Ended, Replay, RunMachine, machine_of
 from headrace._ports.database import Reader
-from headrace._runs.model import SET_ASIDE, JournalRow, Kind, RunRecord, RunState
-from headrace._runs.store import run_by_id, run_by_pk
+from headrace._runs.model import OUTSIDE, SET_ASIDE, JournalRow, RunRecord, RunState
+from headrace._runs.store import journal_of, run_by_id, run_by_pk
 from headrace._store.statements import load
 from headrace.errors import HeadraceError, ReplayDiverged
 
@@ -74,11 +73,10 @@ def _difference(record: RunRecord, command: int, recorded: str, found: str) -> D
 
 
 def _check(reader: Reader, registry: Registry, record: RunRecord, *, strict: bool, every: int | None) -> None:
-    replay = replay_of(reader, registry, record, strict=strict)
-    rows = replay.rows
-    lengths = [] if every is None else list(range(0, len(rows), every))
-    for length in [len(rows), *lengths]:
-        machine = replay.machine if length == len(rows) else _machine(registry, record, rows[:length], strict)
+    rows = journal_of(reader, record.pk)
+    prefixes = [] if every is None else range(0, len(rows), every)
+    for length in [len(rows), *prefixes]:
+        machine = machine_of(registry, record, rows[:length], strict=strict)
         try:
             _drive(machine, rows, length)
             _compare(reader, record, machine)
@@ -86,25 +84,12 @@ def _check(reader: Reader, registry: Registry, record: RunRecord, *, strict: boo
             machine.close()
 
 
-def _machine(registry: Registry, record: RunRecord, known: list[JournalRow], strict: bool) -> RunMachine:
-    return RunMachine(
-        flow=registry.flows[record.flow],
-        run_id=record.id,
-        number=record.number,
-        seed=record.seed,
-        started_at=record.started_at or record.created_at,
-        arguments=record.input,
-        patches=frozenset(row.name for row in known if row.kind == Kind.PATCH),
-        strict=strict,
-    )
-
-
 def _drive(machine: RunMachine, rows: list[JournalRow], length: int) -> None:
     """The first ``length`` rows as a restart would replay them, the others as they come in while the run is live."""
     replay = Replay(machine, rows[:length])
     while not replay.run():
         pass
-    machine.replaying = False
+    machine.answered_ahead = OUTSIDE
     following = iter(rows[length:])
     while machine.ended is None:
         row = next(following, None)

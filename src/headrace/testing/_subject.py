@@ -15,8 +15,9 @@ from headrace._app.app import Headrace, Run
 from headrace._authoring.context import Policy, RunRef
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline
+from headrace._base.vault import Vault
 from headrace._engine.commands import RunEnd, error_of
-from headrace._engine.engine import Limits
+from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
@@ -29,8 +30,6 @@ from headrace.testing.faults import Crash
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-NO_ANSWER = "the process died before it answered; what it was asked for may be done or not"
 
 
 class Keeper(Protocol):
@@ -53,6 +52,7 @@ class Outfit:
     ports: tuple[object, ...] | None
     mode: Mode
     vfs: str | None
+    vault: Vault
     seed: str
 
 
@@ -60,8 +60,8 @@ class MortalDatabase(SqliteDatabase):
     """A database that can die in the middle of everything, without anybody having to wait for it on the event loop."""
 
     @classmethod
-    async def open(cls, path: Path, *, mode: Mode, vfs: str | None) -> Self:
-        opened = await asyncio.to_thread(_open, path, mode, False, True, vfs)
+    async def open(cls, path: Path, *, mode: Mode, vfs: str | None, vault: Vault) -> Self:
+        opened = await asyncio.to_thread(_open, path, mode, False, True, vfs, vault)
         return cls(opened, asyncio.get_running_loop())
 
     def __init__(self, opened: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -165,7 +165,9 @@ class Subject(Headrace):
         return self
 
     async def _open_store(self) -> SqliteDatabase:
-        return await MortalDatabase.open(self._path, mode=self._outfit.mode, vfs=self._outfit.vfs)
+        return await MortalDatabase.open(
+            self._path, mode=self._outfit.mode, vfs=self._outfit.vfs, vault=self._outfit.vault
+        )
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports

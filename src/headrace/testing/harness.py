@@ -28,16 +28,24 @@ from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._authoring.step import Step
 from headrace._base import log
 from headrace._base.clock import Instant, to_micros
+from headrace._base.vault import Vault, as_text
 from headrace._engine.commands import RunEnd
-from headrace._engine.engine import Limits
+from headrace._engine.dispatch import StepAttempt
+from headrace._engine.engine import NO_ANSWER, Limits
+from headrace._events.model import Event, Published
+from headrace._events.store import events_after
+from headrace._events.topic import matches
+from headrace._jobs.lifecycle import JobRef
+from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
+from headrace._store.blobs import unseal_text
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
 from headrace.testing import faults
-from headrace.testing._checker import CHECKER, other_hash_seed, why_not_elsewhere
+from headrace.testing._checker import CHECKER, addresses_of, other_hash_seed, why_not_elsewhere
 from headrace.testing._idleness import IdleWatch
 from headrace.testing._replay import QUERIES, Difference, differences, flows_in, outcome_lines
-from headrace.testing._subject import NO_ANSWER, HarnessRun, Outfit, Subject
+from headrace.testing._subject import HarnessRun, Outfit, Subject
 from headrace.testing.clock import BEGINNING, VirtualClock
 from headrace.testing.disk import FakeDisk
 from headrace.testing.faults import Crash, Fault
@@ -105,6 +113,7 @@ class Harness:
     The clock stands still, except while the test waits for a result: then it jumps to whatever is due next as soon as
     everything waits. At the end the store is examined and every run is replayed, in another process with another hash seed,
     and must come to what is recorded (``replay_check``); with ``replay_prefixes`` also from every so many rows of its journal.
+    With ``keys`` the store is encrypted, as with ``Headrace(keys=[...])``.
     """
 
     def __init__(
@@ -119,6 +128,7 @@ class Harness:
         disk: FakeDisk | None = None,
         replay_check: bool = True,
         replay_prefixes: bool | int = False,
+        keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = _as_pipelines(pipelines)
         self.clock = VirtualClock(start)
@@ -132,6 +142,8 @@ class Harness:
         self._disk = disk
         self._replay_check = replay_check
         self._every = int(replay_prefixes) or None
+        self._keys = tuple(map(as_text, keys))
+        self._vault = Vault(self._keys)
         self._chance = random.Random(self.seed)
         self._stack = AsyncExitStack()
         self._app: Subject | None = None
@@ -205,6 +217,7 @@ class Harness:
             ports=self._ports,
             mode="test" if self._disk is None else "safe",
             vfs=None if self._disk is None else self._disk.vfs,
+            vault=self._vault,
             seed=f"{self.seed}/{self._lives}",
         )
         app = Subject(self, self.pipelines, store=self._store, outfit=outfit)
@@ -303,6 +316,28 @@ class Harness:
         """Leave a message for an open run."""
         await (await self._alive()).send(run, topic, value)
 
+    async def publish(
+        self,
+        topic: str,
+        data: object = None,
+        *,
+        subject: str | JobRef,
+        id: str | None = None,
+        source: str | None = None,
+        time: datetime | None = None,
+    ) -> Published:
+        """Append an event to the log; asked again, with the same id, when the process dies before it answers."""
+        chosen = id or f"event-{token(self._chance.getrandbits(64))}"
+        while True:
+            app = await self._alive()
+            try:
+                return await self._unless_it_dies(
+                    app.publish(topic, data, subject=subject, id=chosen, source=source, time=time)
+                )
+            except (Crash, EngineUnavailable, StoreError):
+                if not self._is_down(app):
+                    raise
+
     async def cancel(self, run: Run[Any] | RunRef | str, *, force: bool = False) -> None:
         """Ask a run to stop."""
         await (await self._alive()).cancel(run, force=force)
@@ -324,6 +359,12 @@ class Harness:
         found = self.app.database.read(lambda reader: history_of(reader, run_id, number, after=0, count=_ALL))
         return list(found.entries)
 
+    async def events(self, topic: str = "#") -> list[Event[Any]]:
+        """All events of a topic or pattern in the log, in order."""
+        topics = self.app.registry.catalogue.topics
+        found = self.app.database.read(lambda reader: events_after(reader, 0, count=_ALL))
+        return [topics.event(record) for record in found if matches(topic, record.topic)]
+
     # Time
 
     async def settle(self) -> None:
@@ -335,10 +376,14 @@ class Harness:
     async def advance(self, duration: timedelta) -> None:
         """Let so much time pass, and everything happen that falls due on the way."""
         target = self.clock.now() + to_micros(duration)
-        await self.settle()
-        while (due := self._next_due()) is not None and due <= target:
-            self.clock.go_to(due)
+        while True:
             await self.settle()
+            if self._death is not None:  # it came between the quiet moment and this one
+                continue
+            due = self._next_due()
+            if due is None or due > target:
+                break
+            self.clock.go_to(due)
         self.clock.go_to(max(target, self.clock.now()))
         await self.settle()
 
@@ -392,7 +437,7 @@ class Harness:
         return 0 if settling else None
 
     def _give_up_those_set_aside(self, app: Subject) -> bool:
-        aside = {row[0]: row for row in app.database.read(lambda reader: reader.all(QUERIES.set_aside))}
+        aside = {row[0]: row for row in app.database.read(_set_aside)}
         found = False
         for awaited in self._awaited:
             if awaited.run_id in aside and not awaited.stuck.done():
@@ -403,10 +448,10 @@ class Harness:
         return found
 
     def _open_runs(self) -> str:
-        rows = self.app.database.read(lambda reader: reader.all(QUERIES.open_runs))
+        runs = self.app.database.read(lambda reader: list_runs(reader, only_open=True, count=_ALL))
         return "\n".join(
-            f"  {id} #{number} ({flow}) is {state}: {reason} {location}"
-            for id, number, flow, state, reason, location in rows
+            f"  {run.id} #{run.number} ({run.flow}) is {run.state}: {run.reason} {run.location}"
+            for run in reversed(runs)
         )
 
     # Death
@@ -446,10 +491,10 @@ class Harness:
     async def restart(self, *, down_for: timedelta = timedelta(0)) -> None:
         """Stop gracefully and begin again, as for an upgrade."""
         app = await self._alive()
-        self._app = None
-        await app.leave()
-        self.clock.advance(down_for)
-        await self._live()
+        self._down_for = down_for
+        self._is_gone("restart")
+        self._revival = self._loop.create_task(self._begin_again(app.leave()))
+        await self._alive()
 
     def _strike(self, point: str, about: object) -> None:
         if self._death is not None or not any(fault.meets(point, about) for fault in self._faults):
@@ -470,12 +515,17 @@ class Harness:
         log.info("test.crashed", point=point)
         self._death = Crash(point)
         app.engine.kill()
+        self._is_gone(point)
+        self._revival = self._loop.create_task(self._begin_again(app.bury()))
+
+    def _is_gone(self, why: str) -> None:
+        """From here on nobody gets an answer, and no fault strikes, until the process has begun again."""
+        self._death = Crash(why)
         if self._dead is not None and not self._dead.done():
             self._dead.set_result(None)
-        self._revival = self._loop.create_task(self._revive(app))
 
-    async def _revive(self, dead: Subject) -> None:
-        await dead.bury()
+    async def _begin_again(self, end: Coroutine[Any, Any, None]) -> None:
+        await end
         self.clock.advance(self._down_for)
         self._down_for = timedelta(0)
         await self._live()
@@ -499,10 +549,10 @@ class Harness:
     async def _finish(self) -> None:
         app = await self._alive()
         problems = [] if app.engine.failure is not None or not app.engine.is_quiet else self._merely_going(app)
-        aside = app.database.read(lambda reader: reader.all(QUERIES.set_aside))
+        aside = app.database.read(_set_aside)
         await self._close()
         assert self._store is not None
-        problems += await asyncio.to_thread(check_invariants, self._store.absolute())
+        problems += await asyncio.to_thread(check_invariants, self._store.absolute(), self._keys)
         if problems:
             raise InvariantBroken(tuple(problems))
         if not self._replay_check:
@@ -516,11 +566,12 @@ class Harness:
         if self._death is not None:
             await self._alive()
         if self._app is not None:
+            self._is_gone("the end")  # one that is leaving in good order does not die: nobody is left who would be told
             await self._app.leave()
 
     def _merely_going(self, app: Subject) -> list[str]:
         rows = app.database.read(lambda reader: reader.all(QUERIES.merely_going))
-        busy = {attempt.run.pk for attempt in app.engine._attempts.under_way}
+        busy = {attempt.run.pk for attempt in app.engine._attempts.under_way if isinstance(attempt, StepAttempt)}
         return [
             f"I9: run {id!r} #{number} is {state}, and nothing is under way for it"
             for pk, id, number, state in rows
@@ -531,9 +582,12 @@ class Harness:
         """In another process what it can import, here what it cannot."""
         assert self._store is not None
         store = self._store.absolute()
-        used = await asyncio.to_thread(_read, store, flows_in)
+        used = await asyncio.to_thread(_read, store, self._vault, flows_in)
         flows = {full: registry.flows[full] for full in sorted(used) if full in registry.flows}
+        declared = await asyncio.to_thread(addresses_of, registry.catalogue)
         here = {full: reason for full, flow in flows.items() if (reason := why_not_elsewhere(flow)) is not None}
+        if declared is None:
+            here = dict.fromkeys(flows, "an event type or a lifecycle is not at the top of a module")
         elsewhere = {full: flow for full, flow in flows.items() if full not in here}
         found: list[Difference] = []
         if elsewhere:
@@ -541,9 +595,11 @@ class Harness:
                 CHECKER.ask,
                 store=store,
                 flows=elsewhere,
+                declared=declared or [],
                 strict=self._strict,
                 every=self._every,
                 trusted=tuple(guard._trusted),
+                keys=self._keys,
             )
             found += answer.differences
             here |= answer.unknown
@@ -551,6 +607,7 @@ class Harness:
             only = frozenset(here)
             found += _read(
                 store,
+                self._vault,
                 lambda reader: list(differences(reader, registry, strict=self._strict, every=self._every, only=only)),
             )
         for full, reason in here.items():
@@ -576,11 +633,16 @@ class Harness:
         )
 
 
-def _read(store: Path, query: Any) -> Any:
+def _read(store: Path, vault: Vault, query: Any) -> Any:
     from headrace._store.sqlite import open_sqlite_reader
 
-    with open_sqlite_reader(store) as reader:
+    with open_sqlite_reader(store, vault=vault) as reader:
         return reader.read(query)
+
+
+def _set_aside(reader: Reader) -> list[tuple[str, int, str, str]]:
+    rows = reader.all(QUERIES.set_aside)
+    return [(id, number, state, unseal_text(reader, reason)) for id, number, state, reason in rows]
 
 
 def _as_pipelines(parts: Sequence[Pipeline | Flow[Any, Any]]) -> tuple[Pipeline, ...]:

@@ -7,24 +7,21 @@ What only the outside can know, such as how often an effect happened, is for the
 
 from __future__ import annotations
 
-from hashlib import sha256
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from headrace._ports.database import Reader, Statement
+from headrace._app.checks import questions
+from headrace._app.keys import PLACES
+from headrace._base.vault import Vault
 from headrace._store.maintenance import check
-from headrace._store.sqlite import open_sqlite_reader
 from headrace._store.statements import load
 
 __all__ = ["check_invariants"]
 
 # What `headrace check` asks of any store, and what only tests have the patience for.
-_QUESTIONS = {
-    name: texts[name]
-    for texts in (load("headrace._runs", "checks.sql"), load("headrace.testing", "invariants.sql"))
-    for name in texts
-}
-_PAYLOADS = Statement("payloads", "SELECT hash, value FROM payloads")
+_INVARIANTS = load("headrace.testing", "invariants.sql")
+_QUESTIONS = {**questions(), **{name: _INVARIANTS[name] for name in _INVARIANTS}}
 
 
 class HasPath(Protocol):
@@ -33,20 +30,11 @@ class HasPath(Protocol):
     path: Path
 
 
-def check_invariants(database: HasPath | Path) -> list[str]:
-    """What is wrong with a store, a line each; reads the file only, so it may be owned by another process."""
+def check_invariants(database: HasPath | Path, keys: Sequence[str | bytes] = ()) -> list[str]:
+    """What is wrong with a store, a line each; reads the file only, so it may be owned by another process.
+
+    Values that are encrypted under none of these keys are not opened.
+    """
     path = database if isinstance(database, Path) else database.path
-    report = check(path, _QUESTIONS)
-    problems = [f"{finding.check}: {finding.detail}" for finding in report.findings]
-    if not problems:
-        with open_sqlite_reader(path) as reader:
-            problems += reader.read(_wrong_payloads)
-    return problems
-
-
-def _wrong_payloads(reader: Reader) -> list[str]:
-    return [
-        f"payload_fits_its_hash: {hash.hex()}"
-        for hash, value in reader.each(_PAYLOADS)
-        if sha256(value).digest() != hash
-    ]
+    report = check(path, _QUESTIONS, places=PLACES, vault=Vault(keys))
+    return [f"{finding.check}: {finding.detail}" for finding in report.findings]

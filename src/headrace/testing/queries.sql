@@ -10,10 +10,6 @@ SELECT min(next_at) FROM runs WHERE next_at > :now
 -- Runs that do not go on by themselves.
 SELECT id, number, state, reason FROM runs WHERE finished_at IS NULL AND state IN ('blocked', 'quarantined') ORDER BY pk
 
--- name: open_runs
--- What open runs wait for.
-SELECT id, number, flow, state, reason, location FROM runs WHERE finished_at IS NULL ORDER BY pk
-
 -- name: merely_going
 -- Runs that should be doing something.
 SELECT pk, id, number, state FROM runs WHERE finished_at IS NULL AND state IN ('queued', 'running') ORDER BY pk

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import traceback
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from headrace.errors import ConfigurationError
-from headrace.settings import Settings, read_settings
+from headrace.settings import PREFIX, Settings, _invalid, read_settings
 
 SAMPLES = {
     "HEADRACE_STORE__PATH": ("other.db", Path("other.db")),
     "HEADRACE_STORE__DURABILITY": ("fast", "fast"),
+    "HEADRACE_STORE__KEY": ("a key", SecretStr("a key")),
+    "HEADRACE_STORE__KEY_FILE": ("key", Path("key")),
+    "HEADRACE_STORE__OLD_KEYS": ("one,two", SecretStr("one,two")),
     "HEADRACE_SERVER__HOST": ("localhost", "localhost"),
     "HEADRACE_SERVER__PORT": ("0", 0),
+    "HEADRACE_SERVER__HOSTS": ("Runs.example, [fd00::5],10.0.0.5", ("runs.example", "[fd00::5]", "10.0.0.5")),
+    "HEADRACE_SERVER__TOKENS": ("always", "always"),
     "HEADRACE_LIMITS__ACTIVE_RUNS": ("7", 7),
     "HEADRACE_LIMITS__IDLE_RUNS": ("0", 0),
     "HEADRACE_LIMITS__LOOP_STEPS": ("7", 7),
@@ -61,7 +68,35 @@ def test_misspelt_variable_is_an_error_that_names_the_nearest() -> None:
 def test_variable_unlike_any_other_names_the_list() -> None:
     """A guess that is far off would mislead."""
     with pytest.raises(ConfigurationError, match="`headrace config` lists"):
-        read_settings({"HEADRACE_ZZZ": "1"})
+        read_settings({"HEADRACE_ZZZ__QQQ": "1"})
+
+
+class GoalsSettings(BaseModel):
+    """As a pipeline declares them."""
+
+    key: SecretStr | None = None
+    pace: int = 3
+
+
+def test_settings_of_pipelines_have_their_own_prefix() -> None:
+    """One environment for everything that runs in a process, and secrets stay hidden."""
+    environment = {"HEADRACE_GOALS_KEY": "s3cr3t", "HEADRACE_GOALS_PACE": "5"}
+    loaded = read_settings(environment, pipelines={"goals": GoalsSettings})
+
+    assert loaded.pipelines["goals"] == GoalsSettings(key=SecretStr("s3cr3t"), pace=5)
+    shown = {item.variable: item.value for item in loaded.each()}
+    assert (shown["HEADRACE_GOALS_KEY"], shown["HEADRACE_GOALS_PACE"]) == ("(hidden)", "5")
+
+
+def test_misspelt_variables_of_loaded_pipelines_are_errors() -> None:
+    """A command that knows the pipelines knows all their variables."""
+    with pytest.raises(ConfigurationError, match="did you mean HEADRACE_GOALS_PACE"):
+        read_settings({"HEADRACE_GOALS_PAEC": "5"}, pipelines={"goals": GoalsSettings})
+
+
+def test_variables_of_pipelines_that_are_not_loaded_are_left_alone() -> None:
+    """`headrace runs ls` loads no pipeline, and the environment is the same."""
+    assert read_settings({"HEADRACE_GOALS_PACE": "5"}).settings == Settings()
 
 
 def test_variables_of_others_are_left_alone() -> None:
@@ -102,6 +137,53 @@ def test_wrong_option_is_named_as_an_option() -> None:
     """The user typed --port and knows of no variable."""
     with pytest.raises(ConfigurationError, match=r"^--port='x'"):
         read_settings({}, {"server.port": "x"})
+
+
+SECRETS = {"HEADRACE_STORE__KEY": "swordfish", "HEADRACE_STORE__OLD_KEYS": "shibboleth"}
+
+
+def test_secrets_are_hidden_wherever_settings_are_shown() -> None:
+    """`headrace config` is what people paste into a report."""
+    loaded = read_settings(SECRETS)
+
+    shown = repr(loaded) + str(loaded) + loaded.settings.model_dump_json() + "".join(map(repr, loaded.each()))
+
+    assert [secret for secret in SECRETS.values() if secret in shown] == []
+    assert {item.value for item in loaded.each() if item.variable in SECRETS} == {"(hidden)"}
+    assert {item.value for item in read_settings({}).each() if item.variable in SECRETS} == {"(not set)"}
+
+
+def test_secrets_are_not_repeated_by_errors() -> None:
+    """Not even by the error behind the error, which a stack trace shows."""
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({**SECRETS, "HEADRACE_STORE__DURABILITY": "none", "HEADRACE_SERVER__PORT": "x"})
+
+    told = "".join(traceback.format_exception(refused.value))
+    assert "HEADRACE_STORE__DURABILITY='none'" in told
+    assert [secret for secret in SECRETS.values() if secret in told] == []
+
+
+def test_a_secret_that_does_not_fit_is_not_repeated() -> None:
+    """There is no rule for them today; the first one must not print what it refuses."""
+    taken = {name: (text, "environment") for name, text in SECRETS.items()}
+
+    with pytest.raises(ValidationError) as refused:
+        Settings.model_validate({"store": {"key": ["swordfish"]}})
+
+    assert _invalid(refused.value, taken, Settings, PREFIX).startswith("HEADRACE_STORE__KEY=(hidden): ")
+    assert "swordfish" not in str(refused.value)
+
+
+@pytest.mark.parametrize("hosts", ["http://a.example", "a.example:80", "a b", "*", "a/b", "-a"])
+def test_a_host_name_is_a_name_alone(hosts: str) -> None:
+    """With a scheme or a port it would never be the name in a request, and everybody be refused."""
+    with pytest.raises(ConfigurationError, match=r"^HEADRACE_SERVER__HOSTS=.*is no host name"):
+        read_settings({"HEADRACE_SERVER__HOSTS": hosts})
+
+
+def test_no_host_names_are_none() -> None:
+    """An empty variable is how people unset one."""
+    assert read_settings({"HEADRACE_SERVER__HOSTS": ""}).settings.server.hosts == ()
 
 
 def test_every_setting_has_a_description() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from headrace._base.wording import count
 from headrace._cli.problem import NOTHING
 from headrace._cli.screen import Screen, common, printable
-from headrace._cli.store_file import check_readable, store_path
+from headrace._cli.store_file import check_readable, load_settings, store_path
 
 
 @click.command()
@@ -17,16 +18,18 @@ from headrace._cli.store_file import check_readable, store_path
 def check(screen: Screen, file: str | None) -> None:
     """Examine a store FILE, also while it is in use.
 
-    Asks SQLite for the integrity of every page and index, then whether runs, journals, messages and values go together.
+    Asks SQLite for the integrity of every page and index, then whether runs, journals, messages and values go together,
+    then opens every value; those that are encrypted only with their key (HEADRACE_STORE__KEY).
     Exit code 0: sound. 4: damaged, or no store.
     """
+    from headrace._app.checks import questions
+    from headrace._app.keys import PLACES, vault_of
     from headrace._store.maintenance import check as examine
-    from headrace._store.statements import load
 
     path = Path(file).absolute() if file else store_path(None)
     check_readable(path)
-    questions = load("headrace._runs", "checks.sql")
-    report = examine(path, {name: questions[name] for name in questions})
+    vault = vault_of(load_settings().settings.store)
+    report = examine(path, questions(), places=PLACES, vault=vault)
     if screen.as_json:
         found = [{"check": item.check, "detail": item.detail} for item in report.findings]
         screen.give(
@@ -35,6 +38,7 @@ def check(screen: Screen, file: str | None) -> None:
                 "sound": report.sound,
                 "schema": report.schema,
                 "rows": dict(report.rows),
+                "unopened": report.unopened,
                 "findings": found,
             }
         )
@@ -44,5 +48,9 @@ def check(screen: Screen, file: str | None) -> None:
     else:
         screen.table(("CHECK", "FOUND"), [(item.check, item.detail) for item in report.findings])
         screen.note(printable(f"{path} is damaged. Stop its owner, keep the file, and restore a backup."))
+    if report.unopened and not screen.as_json:
+        screen.note(
+            f"{count(report.unopened, 'value')} could not be looked into: encrypted, and the key was not given."
+        )
     if not report.sound:
         click.get_current_context().exit(NOTHING)

@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync
+from headrace._app.keys import vault_of
 from headrace._base.clock import SystemClock, to_datetime
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
 from headrace._cli.screen import Screen, clock_time, common
-from headrace._cli.store_file import load_settings, open_reader
+from headrace._cli.store_file import check_readable, load_settings
+from headrace._store.sqlite import open_sqlite_reader
 from headrace.errors import HeadraceError
 
 _SYNC_SECONDS = 0.5
@@ -73,7 +75,8 @@ def _store(path: Path) -> Iterator[Finding]:
         yield Finding("ok", "store", f"{path} is not there yet; the first start makes it")
         return
     owned, now = owner_of(path) is not None, to_datetime(SystemClock().now())
-    with open_reader(path) as reader:
+    check_readable(path)
+    with open_sqlite_reader(path, vault=vault_of(load_settings().settings.store, veil=True)) as reader:
         yield from reader.read(lambda rows: list(examine_store(rows, path, now, owned=owned)))
 
 

@@ -29,10 +29,17 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 @click.command()
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--store", metavar="FILE", help="The file that holds all runs; made if it is not there.")
-@click.option("--host", metavar="ADDRESS", help="The address to answer at; only this machine's own are allowed.")
+@click.option(
+    "--host", metavar="ADDRESS", help="The address to answer at; others are let in only when there is a token."
+)
 @click.option("--port", metavar="PORT", help="The port to answer at; 0 takes any free one.")
+@click.option(
+    "--stand-ins", is_flag=True, help="Let every outside service be played by its stand-in; no keys are needed."
+)
 @common
-def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | None, port: str | None) -> None:
+def up(
+    screen: Screen, targets: tuple[str, ...], store: str | None, host: str | None, port: str | None, stand_ins: bool
+) -> None:
     """Run pipelines until stopped, and answer for them.
 
     TARGET is package.module, package.module:pipeline, or path/to/file.py; without a name, all pipelines in it are run.
@@ -40,27 +47,34 @@ def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | 
     Ctrl+C or SIGTERM lets steps under way end first (HEADRACE_LIMITS__DRAIN); a second one leaves at once.
     Either way nothing is lost: all runs go on at the next start.
     """
-    loaded = load_settings(store__path=store, server__host=host, server__port=port)
+    pipelines = target.load(targets)
+    models = {pipeline.name: pipeline.settings for pipeline in pipelines if pipeline.settings is not None}
+    loaded = load_settings(models, store__path=store, server__host=host, server__port=port)
     settings = loaded.settings
     logbook.configure(level=settings.log.level, form=settings.log.format)
-    pipelines = target.load(targets)
     check_writable(settings.store.path.absolute())
     from headrace._app.wiring import build
+    from headrace._web.admission import check_token_exists, others_may_come
 
-    asyncio.run(_run(screen, build(pipelines, settings), loaded))
+    app = build(pipelines, settings, of_pipelines=loaded.pipelines, stand_ins=stand_ins)
+    if others_may_come(settings.server):
+        app.require(check_token_exists)
+    asyncio.run(_run(screen, app, loaded))
 
 
 async def _run(screen: Screen, app: Headrace, loaded: LoadedSettings) -> None:
+    from headrace._web.admission import admission
     from headrace._web.server import bind, serve
 
+    settings = loaded.settings
     stop = asyncio.Event()
     leftovers: list[Path] = []
     _on_signals(stop, screen, app, leftovers)
-    with bind(loaded.settings.server.host, loaded.settings.server.port) as listening:
+    with bind(settings.server.host, settings.server.port) as listening:
         async with app:
-            async with serve(app, listening, settings=loaded) as (address, token_file):
+            async with serve(app, listening, settings.server, loaded=loaded) as (address, token_file):
                 leftovers.append(token_file)
-                _announce(screen, app, address)
+                _announce(screen, app, address, needs_token=admission(settings.server).needs_token)
                 await _first(stop.wait(), app.engine.failed)
             if app.failure is None and app.engine.steps_under_way and not screen.as_json:
                 screen.note(f"Letting {count(app.engine.steps_under_way, 'step')} end; once more to leave at once.")
@@ -97,23 +111,29 @@ async def _first(asked: object, failed: asyncio.Future[None]) -> None:
     waiting.cancel()
 
 
-def _announce(screen: Screen, app: Headrace, address: str) -> None:
+def _announce(screen: Screen, app: Headrace, address: str, *, needs_token: bool) -> None:
     runs = dict(app.counts(only_open=True))
     flows = {pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines}
     fit = app.fit
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found},
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
+             "needs_token": needs_token},
             on_one_line=True,
         )  # fmt: skip
         return
-    pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Store", str(app.path))]
+    access = "to whoever has a token (`headrace tokens new NAME` makes one)" if needs_token else "to this machine"
+    pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Open", access), ("Store", str(app.path))]
     pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
     pairs.append(("Taken up", count(total, "open run") + (f" ({states})" if runs else "")))
     pairs.append(("Preflight", _fit_in_words(app)))
+    if app.stand_ins:
+        pairs.append(
+            ("Stand-ins", coloured("warn", "every outside service is played by its stand-in; nothing here is real"))
+        )
     screen.facts(pairs)
     screen.say("Ctrl+C stops it; runs go on at the next start.")
 

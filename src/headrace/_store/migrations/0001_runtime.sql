@@ -25,13 +25,19 @@ CREATE TABLE runs (
     created_at  INTEGER NOT NULL,
     started_at  INTEGER,
     finished_at INTEGER,
-    continued_as INTEGER                    -- number of the run that goes on in its place
+    continued_as INTEGER,                   -- number of the run that goes on in its place
+    begun_at_pos INTEGER NOT NULL DEFAULT 0,-- where the log of events ended when it was created; it waits for later ones
+    job_kind     TEXT,                      -- the job that it works for: lifecycle, id, generation
+    job_id       TEXT,
+    job_generation INTEGER,
+    job_owner    INTEGER NOT NULL DEFAULT 0 -- 1: the end of the run is an event of the job
 );
 CREATE UNIQUE INDEX runs_by_id     ON runs (id, number);
 CREATE INDEX runs_open             ON runs (state, pk)    WHERE finished_at IS NULL;
 CREATE INDEX runs_due              ON runs (next_at, pk)  WHERE next_at IS NOT NULL;
 CREATE INDEX runs_open_by_pk       ON runs (pk)           WHERE finished_at IS NULL;
 CREATE INDEX runs_by_flow          ON runs (flow, pk);
+CREATE INDEX runs_by_job          ON runs (job_kind, job_id) WHERE job_kind IS NOT NULL;
 CREATE INDEX runs_by_parent        ON runs (parent)       WHERE parent IS NOT NULL;
 -- A run enters these once, when it ends; what changes while it goes on costs nothing here.
 CREATE INDEX runs_ended            ON runs (state, flow, pk)     WHERE finished_at IS NOT NULL;

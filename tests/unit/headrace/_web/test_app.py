@@ -3,71 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
-from pathlib import Path
 from urllib.parse import quote
 
 import httpx2
 import pytest
 
-from headrace import Headrace, Pipeline, flow, receive, sleep, step
+from headrace import Headrace
 from headrace._app.view import to_plain
-from headrace._web.app import create_app
 from headrace._web.gate import BODY_LIMIT
-
-TOKEN = "for-tests"
-
-
-@step
-async def double(number: int) -> int:
-    return 2 * number
-
-
-@flow(id="double-{number}")
-async def doubled(number: int) -> int:
-    return await double(number)
-
-
-@flow(id="mail/{who}?")
-async def mail(who: str) -> str:
-    return await receive("letter", str)
-
-
-@flow(id="bad-{number}")
-async def bad(number: int) -> None:
-    raise ValueError(f"not {number}")
-
-
-@flow(id="long-{number}")
-async def long(number: int) -> float:
-    await sleep(timedelta(days=1))
-    return float("nan")
-
-
-@flow
-async def strange() -> float:
-    return float("nan")
-
-
-PIPELINE = Pipeline("web", flows=[doubled, mail, bad, long, strange])
-
-
-@pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[Headrace]:
-    async with Headrace([PIPELINE], store=tmp_path / "web.db") as running:
-        yield running
-
-
-def client_of(app: Headrace, *, token: str | None = TOKEN, host: str = "127.0.0.1") -> httpx2.AsyncClient:
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    transport = httpx2.ASGITransport(app=create_app(app, token=TOKEN))
-    return httpx2.AsyncClient(transport=transport, base_url=f"http://{host}:8420", headers=headers)
-
-
-@pytest.fixture
-async def client(app: Headrace) -> AsyncIterator[httpx2.AsyncClient]:
-    async with client_of(app) as asking:
-        yield asking
+from tests.unit.headrace._web.conftest import bad, doubled, long, mail, strange
 
 
 async def test_start_answers_201_and_joining_200(client: httpx2.AsyncClient) -> None:
@@ -156,7 +100,7 @@ async def test_stack_names_the_line(app: Headrace, client: httpx2.AsyncClient) -
 
     answer = await client.get("/api/runs/long-3/stack")
 
-    assert "test_app.py" in answer.json()["lines"][0]
+    assert "conftest.py" in answer.json()["lines"][0]
 
 
 async def test_pages_follow_each_other_without_gap(app: Headrace, client: httpx2.AsyncClient) -> None:
@@ -241,34 +185,6 @@ async def test_policy_reject_is_a_conflict(app: Headrace, client: httpx2.AsyncCl
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "run_already_exists")
 
 
-async def test_without_the_token_nothing_is_told(app: Headrace) -> None:
-    """Other users of the machine reach the port, too."""
-    for token in (None, "wrong"):
-        async with client_of(app, token=token) as stranger:
-            answers = [
-                await stranger.get(path) for path in ("/api/runs", "/api/status", "/api/openapi.json", "/api/nope")
-            ]
-
-        assert [answer.status_code for answer in answers] == [401] * 4
-        assert answers[0].json()["error"]["code"] == "no_token"
-
-
-async def test_health_needs_no_token(app: Headrace) -> None:
-    """A supervisor asks it, and it tells nothing."""
-    async with client_of(app, token=None) as stranger:
-        answers = [await stranger.get(path) for path in ("/healthz", "/readyz")]
-
-    assert [(answer.status_code, answer.json()["ok"]) for answer in answers] == [(200, True)] * 2
-
-
-async def test_foreign_host_is_refused(app: Headrace) -> None:
-    """A page of another site that points its name at this machine would speak in the user's name."""
-    async with client_of(app, host="evil.test") as rebound:
-        answer = await rebound.get("/healthz")
-
-    assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong_host")
-
-
 async def test_too_large_a_body_is_refused(client: httpx2.AsyncClient) -> None:
     """It would be read into memory before anybody looks at it."""
 
@@ -276,11 +192,13 @@ async def test_too_large_a_body_is_refused(client: httpx2.AsyncClient) -> None:
         for _ in range(BODY_LIMIT // 1_000_000 + 1):
             yield b"x" * 1_000_000
 
-    told = await client.post("/api/runs", content=b"x" * (BODY_LIMIT + 1))
-    chunked = await client.post("/api/runs", content=chunks())
+    as_json = {"content-type": "application/json"}
+    told = await client.post("/api/runs", content=b"x" * (BODY_LIMIT + 1), headers=as_json)
+    chunked = await client.post("/api/runs", content=chunks(), headers=as_json)
+    with_key = await client.post("/api/runs", content=chunks(), headers=as_json | {"idempotency-key": "a"})
 
-    assert (told.status_code, chunked.status_code) == (413, 413)
-    assert chunked.json()["error"]["code"] == "too_large"
+    assert [answer.status_code for answer in (told, chunked, with_key)] == [413] * 3
+    assert with_key.json()["error"]["code"] == "too_large"
 
 
 async def test_a_stopped_engine_is_not_ready(app: Headrace, client: httpx2.AsyncClient) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -37,6 +38,18 @@ async def test_calls_what_falls_due_in_order() -> None:
 
     assert rung == ["first", "second"]
     assert [timer.due for timer in clock.waiting()] == [clock.now() + 60_000_000]
+
+
+async def test_timers_of_one_moment_ring_in_the_order_in_which_they_were_set() -> None:
+    """A test about two things at once says by its lines which one comes first."""
+    clock, rung = VirtualClock(), list[int]()
+    for number in range(5):
+        clock.call_after(MINUTE, functools.partial(rung.append, number))
+
+    clock.advance(MINUTE)
+    await loop_turns()
+
+    assert rung == [0, 1, 2, 3, 4]
 
 
 async def test_what_is_due_already_is_called_at_once() -> None:

@@ -9,7 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from headrace import Pipeline, Retry, Statement, continue_as_new, flow, receive, send, sleep, start, step, use
+from headrace import (
+    Event,
+    Pipeline,
+    Retry,
+    Statement,
+    continue_as_new,
+    flow,
+    on,
+    publish,
+    receive,
+    send,
+    sleep,
+    start,
+    step,
+    use,
+    wait_event,
+)
 from headrace._engine.engine import Limits
 from headrace.errors import (
     ConfigurationError,
@@ -82,7 +98,13 @@ async def story() -> list[str]:
     await send(reader, "letter", "dear reader")
     told.append(await letter())
     await sleep(MINUTE)
+    await publish("story.told", subject="story")
+    await wait_event("applause", subject="story")
     return told
+
+
+async def applaud(event: Event[None]) -> None:
+    await publish("applause", subject=event.subject)
 
 
 @flow
@@ -90,7 +112,12 @@ async def failing() -> None:
     raise ValueError("as planned")
 
 
-pipeline = Pipeline("shop", flows=[sales, siesta, letter, countdown, story, failing], wire=Shop)
+pipeline = Pipeline(
+    "shop",
+    flows=[sales, siesta, letter, countdown, story, failing],
+    triggers=[on("story.told", applaud)],
+    wire=Shop,
+)
 
 
 # Time
@@ -164,6 +191,27 @@ async def test_the_clock_jumps_for_a_step_that_others_stand_in_line_for(limits: 
         await asyncio.gather(*(run.result() for run in runs))
 
         assert harness.elapsed == 3 * MINUTE
+
+
+@step(timeout=MINUTE)
+async def at_work() -> str:
+    # What a call to a stand-in over the network looks like: real time passes, and nothing waits for the clock.
+    for _ in range(20):
+        await asyncio.to_thread(lambda: None)
+    return "answered"
+
+
+@flow
+async def impatient() -> str:
+    async with asyncio.timeout(30):
+        return await at_work()
+
+
+async def test_the_clock_waits_for_a_step_that_is_at_work() -> None:
+    """It would jump to the time limits of a service that is about to answer, and no test of a real call would pass."""
+    async with Harness(impatient) as harness:
+        assert await harness.run(impatient) == "answered"
+        assert harness.elapsed == timedelta(0)
 
 
 async def test_a_step_that_was_stopped_by_a_restart_is_taken_up_again() -> None:
@@ -291,6 +339,7 @@ async def test_a_message_may_be_there_though_nobody_confirmed_it() -> None:
     """The sender of a message that was stored and not confirmed sends it twice; tests have to be able to show that."""
     async with Harness(pipeline) as harness:
         run = await harness.start(letter)
+        await harness.settle()  # the next commit is that of the message
         harness.crash_once(at_commit=1)
 
         with pytest.raises(EngineUnavailable):
@@ -493,6 +542,16 @@ async def test_a_broken_store_fails_the_test(tmp_path: Path) -> None:
             await harness.run(siesta)
             broken = Statement("broken", "UPDATE runs SET next_at = 1")
             await harness.app.database.write(lambda tx: tx.run(broken))
+
+
+async def test_a_run_that_is_stuck_under_way_fails_the_test() -> None:
+    """The file says that it goes on, and nobody does anything for it: in production it would stay so until the next restart."""
+    stuck = Statement("stuck", "UPDATE runs SET state = 'running', reason = '', next_at = NULL")
+    with pytest.raises(InvariantBroken, match="I9: run 'letter' #1 is running, and nothing is under way"):
+        async with Harness(pipeline) as harness:
+            await harness.start(letter)
+            await harness.settle()
+            await harness.app.database.write(lambda tx: tx.run(stuck))
 
 
 async def test_a_store_of_the_tests_own_is_kept(shop: Shop, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from headrace._cli.commands.runs.reading import error_text, lines_of, name_of
 from headrace._cli.owner import owner_of
 from headrace._cli.problem import NOTHING, Problem
 from headrace._cli.screen import Screen, coloured, common, one_line
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_reader, open_to_look, store_option
 from headrace._runs.model import SET_ASIDE, RunState
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def watch(screen: Screen, run: str, store: Path) -> None:
 
     Exit code 0: it completed. 4: it ended otherwise. With --json, one object a line.
     """
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         found = reader.read(lambda rows: result_of(rows, run))
         if not found.ended:
             _need_owner(store, found.run)

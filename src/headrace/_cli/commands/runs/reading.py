@@ -14,7 +14,7 @@ from headrace._app.view import ErrorText, FailedAttempt, HistoryEntry, RunDetail
 from headrace._base.clock import SystemClock, to_datetime
 from headrace._base.wording import duration
 from headrace._cli.screen import Screen, ago, clock_time, common, due, short_json
-from headrace._cli.store_file import open_reader, store_option
+from headrace._cli.store_file import open_to_look, store_option
 from headrace._runs.model import RunState
 from headrace._runs.store import counts
 
@@ -35,7 +35,7 @@ def ls(
 ) -> None:
     """List runs, the newest first; by default those that are open."""
     only_open = not also_ended and state is None
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         page = reader.read(
             lambda rows: page_of_runs(rows, flow=flow, state=state, search=search, only_open=only_open, count=limit)
         )
@@ -80,7 +80,7 @@ def _nothing(totals: dict[str, int] | object, *, filtered: bool) -> str:
 @common
 def show(screen: Screen, run: str, store: Path) -> None:
     """Show all that is known of a RUN, but its history."""
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         detail = reader.read(lambda rows: detail_of(rows, run))
     if screen.as_json:
         screen.give(to_plain(detail))
@@ -150,7 +150,7 @@ def _attempt_text(attempt: FailedAttempt, now: datetime) -> str:
 def history(screen: Screen, run: str, store: Path) -> None:
     """Show what entered a RUN, in order, with all attempts and how long each took."""
     entries: list[HistoryEntry] = []
-    with open_reader(store) as reader:
+    with open_to_look(screen, store) as reader:
         page = reader.read(lambda rows: history_of(rows, run, count=_PAGE))
         entries += page.entries
         while page.next is not None:

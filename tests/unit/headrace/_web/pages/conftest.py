@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from headrace import Headrace, Pipeline, Retry, flow, receive, sleep, step
 from headrace._engine.engine import Limits
+from headrace._web.admission import Admission
 from headrace._web.app import create_app
 
 EVIL = "<script>alert('x')</script>\"&'/🚰"
@@ -118,7 +119,7 @@ async def app(tmp_path: Path) -> AsyncIterator[Headrace]:
 
 @asynccontextmanager
 async def browsing(app: Headrace) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(app=create_app(app, token="unknown to browsers"))
+    transport = httpx2.ASGITransport(app=create_app(app, Admission()))
     headers = {"Accept": "text/html,application/xhtml+xml", "Sec-Fetch-Site": "same-origin"}
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8420", headers=headers) as client:
         yield client

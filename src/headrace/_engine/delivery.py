@@ -1,0 +1,218 @@
+"""Subscriptions at work: which parts there are, when they look at the log, and what people may do to them.
+
+A part of a subscription remembers one position: everything up to it is handled, held or dead. An event that failed is *held*: a row says
+when it is tried again, and later events of its subject wait behind it, in the log, not in memory. So one bad subject delays no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
+from headrace._events.model import Cursor, Held
+from headrace._events.store import (
+    SQL,
+    all_cursors,
+    dead_letter,
+    held_of,
+    hold,
+    last_position,
+    make_replay,
+    open_cursors,
+    slot_of,
+)
+from headrace.errors import Conflict, EngineUnavailable, NotFound
+
+if TYPE_CHECKING:
+    from headrace._ports.database import Transaction
+
+REPLAY_MARK = "~"
+"""Between the name of a subscription and the number of a replay to it."""
+
+
+class Delivery:
+    def __init__(self, around: Surroundings, fail: Callable[[BaseException], None]) -> None:
+        self._around = around
+        self._fail = fail
+        self._loop = asyncio.get_running_loop()
+        self._parts: list[Part] = []
+        self._pumping = False
+        self._is_open = False
+        self._stop_listening: Callable[[], None] | None = None
+
+    # Life
+
+    def open(self) -> None:
+        """Take up every subscription where it was left."""
+        triggers = self._around.registry.triggers
+        at = self._around.clock.now()
+
+        def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
+            for name, (_, trigger) in triggers.items():
+                open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
+            return [
+                (cursor, held_of(tx, name))
+                for name, cursors in all_cursors(tx).items()
+                if base_name(name) in triggers
+                for cursor in cursors
+            ]
+
+        def opened(found: list[tuple[Cursor, list[Held]]] | None, error: BaseException | None) -> None:
+            if found is None:
+                self._fail(error or EngineUnavailable("the subscriptions could not be taken up"))
+                return
+            for cursor, held in found:
+                self._add_part(cursor, held)
+            self.wake()
+
+        self._is_open = True
+        if triggers:
+            self._stop_listening = self._around.log.listen(self.wake)
+            self._around.journal.submit(operation, opened)
+
+    def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
+        base = base_name(cursor.subscription)
+        pipeline, trigger = self._around.registry.triggers[base]
+        transactional = trigger.flow is not None or (
+            trigger.handler is not None and trigger.handler.mode == "transaction"
+        )
+        kind = TransactionPart if transactional else FunctionPart
+        part = kind(self._around, base, pipeline.name, trigger, cursor, wake=self.wake, over=self._replay_is_over)
+        self._parts.append(part)
+        part.open([item for item in held if part.is_its(slot_of(item.subject))])
+
+    def drain(self) -> None:
+        """Begin nothing new; handlers that are under way may end, and what they did counts."""
+        self._is_open = False
+        for part in self._parts:
+            part.drain()
+
+    def close(self) -> None:
+        self._is_open = False
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
+        for part in self._parts:
+            part.close()
+
+    # Reading
+
+    @property
+    def is_quiet(self) -> bool:
+        return not self._pumping
+
+    def wake(self) -> None:
+        """There may be something new in the log, or room for it."""
+        if self._is_open and self._parts and not self._pumping:
+            self._pumping = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._pumping = False
+        if not self._is_open:
+            return
+        try:
+            more = [part.pump() for part in tuple(self._parts)]
+        except Exception as error:  # noqa: BLE001 - a defect of the engine itself: nothing may go on as if nothing had happened
+            self._fail(error)
+            return
+        if any(more):
+            self.wake()
+
+    # What people do
+
+    async def pause(self, subscription: str, *, paused: bool) -> None:
+        """Stop a subscription after what it is doing now, or let it go on."""
+        self._check(subscription)
+        await self._around.database.write(
+            lambda tx: tx.run(SQL.pause_subscription, {"subscription": subscription, "paused": int(paused)})
+        )
+        for part in self._parts_of(subscription):
+            part.pause(paused)
+        self.wake()
+
+    async def redrive(self, pk: int) -> None:
+        """Try a dead letter again, alone: events of its subject that were handled meanwhile stay handled."""
+        at = self._around.clock.now()
+
+        def operation(tx: Transaction) -> tuple[str, Held]:
+            letter = dead_letter(tx, pk)
+            if letter is None:
+                raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
+            if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
+                raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
+            held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True)
+            hold(tx, letter.subscription, held)
+            return letter.subscription, held
+
+        subscription, held = await self._around.database.write(operation)
+        for part in self._parts_of(subscription):
+            if part.is_its(slot_of(held.subject)) and part.cursor.subscription == subscription:
+                part.take_up(held)
+
+    async def dismiss(self, pk: int) -> None:
+        """Nobody will try this dead letter again."""
+        at = self._around.clock.now()
+
+        def operation(tx: Transaction) -> None:
+            letter = dead_letter(tx, pk)
+            if letter is None:
+                raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
+            if tx.one(SQL.dismiss_letter, {"pk": pk, "at": at}) is None:
+                raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be dismissed")
+
+        await self._around.database.write(operation)
+
+    async def replay(self, subscription: str, *, after: int, until: int | None = None) -> str:
+        """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
+        self._check(subscription)
+        at = self._around.clock.now()
+        parts = self._around.registry.triggers[subscription][1].parts
+
+        def operation(tx: Transaction) -> list[Cursor]:
+            end = min(until, last_position(tx)) if until is not None else last_position(tx)
+            taken = all_cursors(tx)
+            number = next(n for n in range(1, 2**31) if f"{subscription}{REPLAY_MARK}{n}" not in taken)
+            return make_replay(tx, f"{subscription}{REPLAY_MARK}{number}", parts=parts, after=after, until=end, at=at)
+
+        cursors = await self._around.database.write(operation)
+        for cursor in cursors:
+            self._add_part(cursor, [])
+        self.wake()
+        return cursors[0].subscription
+
+    def _replay_is_over(self, part: Part) -> None:
+        """A part of a replay has come to its end."""
+        cursor = part.cursor
+        self._around.journal.submit(
+            lambda tx: tx.run(SQL.end_replay, {"subscription": cursor.subscription, "part": cursor.part}),
+            lambda _result, _error: None,
+        )
+        part.close()
+        self._parts.remove(part)
+
+    def _check(self, subscription: str) -> None:
+        known = self._around.registry.triggers
+        if subscription not in known:
+            raise NotFound(f"there is no subscription {subscription!r} here; known are {', '.join(known) or 'none'}")
+
+    def _parts_of(self, subscription: str) -> list[Part]:
+        return [part for part in self._parts if part.subscription == subscription]
+
+    def working_on(self) -> dict[str, int]:
+        """How many events of each subscription are being handled at this moment."""
+        found: dict[str, int] = {}
+        for part in self._parts:
+            found[part.subscription] = found.get(part.subscription, 0) + part.working
+        return found
+
+    def position_of(self, subscription: str) -> int | None:
+        """How far a subscription is in memory, which may be a little further than on disk."""
+        return min((part.reached for part in self._parts if part.cursor.subscription == subscription), default=None)
+
+
+def base_name(name: str) -> str:
+    """The subscription that a replay belongs to, or the subscription itself."""
+    return name.partition(REPLAY_MARK)[0]

@@ -1,0 +1,81 @@
+"""Tables that pipelines bring along: packaged migrations, numbered and forward-only, prefixed by the pipeline's name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+
+from headrace._ports.database import Statement, Transaction
+from headrace._store.statements import load
+from headrace.errors import DefinitionError, StoreTooNew
+
+_QUERIES = load("headrace._store", "store.sql")
+_FILE_NAME = re.compile(r"^(\d{4})_(\w+)\.sql$")
+_MAKES = re.compile(
+    r"\bCREATE\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSet:
+    """The tables of one pipeline: what each migration runs, in order."""
+
+    owner: str
+    migrations: tuple[tuple[Statement, ...], ...]
+
+
+def load_tables(package: str, *, owner: str) -> TableSet:
+    """Read ``migrations/NNNN_name.sql`` of a package; everything that they make must begin with the owner's name."""
+    found: dict[int, tuple[Statement, ...]] = {}
+    folder = resources.files(package).joinpath("migrations")
+    if not folder.is_dir():
+        raise DefinitionError(f"pipeline {owner!r}: package {package!r} has no folder 'migrations'")
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        match = _FILE_NAME.match(entry.name)
+        if match:
+            sql = entry.read_text(encoding="utf-8")
+            _check_names(sql, owner, entry.name)
+            found[int(match[1])] = tuple(_statements(sql, f"{owner}/{entry.name}"))
+    if not found or sorted(found) != list(range(1, len(found) + 1)):
+        raise DefinitionError(
+            f"pipeline {owner!r}: the migrations of {package} are not numbered 0001, 0002, ... without a gap"
+        )
+    return TableSet(owner=owner, migrations=tuple(found[number] for number in sorted(found)))
+
+
+def _check_names(sql: str, owner: str, file: str) -> None:
+    for name in _MAKES.findall(_without_comments(sql)):
+        if not name.lower().startswith(f"{owner}_"):
+            raise DefinitionError(
+                f"pipeline {owner!r}: {file} makes {name!r}; its name has to begin with '{owner}_', so that pipelines do not meet"
+            )
+
+
+def _statements(sql: str, origin: str) -> Iterator[Statement]:
+    """A script as single statements: each ends with a semicolon at the end of a line."""
+    for number, part in enumerate(re.split(r";[ \t]*(?:\n|$)", _without_comments(sql))):
+        if part.strip():
+            yield Statement(f"{origin}#{number + 1}", part.strip())
+
+
+def _without_comments(sql: str) -> str:
+    return re.sub(r"--[^\n]*", "", sql)
+
+
+def upgrade(tx: Transaction, sets: Iterable[TableSet]) -> None:
+    """Bring the tables of pipelines up to date."""
+    for tables in sets:
+        name, newest = f"tables:{tables.owner}", len(tables.migrations)
+        row = tx.one(_QUERIES.meta_value, {"name": name})
+        version = 0 if row is None else int(row[0])
+        if version > newest:
+            raise StoreTooNew(
+                f"the tables of pipeline {tables.owner!r} have version {version}, and this code knows {newest}; run the newer code"
+            )
+        for migration in tables.migrations[version:]:
+            for statement in migration:
+                tx.run(statement)
+        if version != newest:
+            tx.run(_QUERIES.set_meta, {"name": name, "value": str(newest)})
