@@ -189,6 +189,8 @@ It is sent as `Authorization: Bearer TOKEN`, or a browser logs in with it at `/l
 Its scope says how far it reaches: `read`, `operate` or `admin`, each with what those before it may.
 [Open the server to others](../how-to/open-the-server-to-others.md) shows how.
 
+All paths that do not begin with `/api/` are for people: the [dashboard](../how-to/use-the-dashboard.md), and pages of pipelines.
+
 **Bodies** are JSON and say so with `Content-Type: application/json`.
 Run ids in paths are percent-encoded, slashes included.
 Instants are ISO 8601 in UTC.

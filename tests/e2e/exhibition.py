@@ -87,7 +87,7 @@ async def _a_morning(harness: Harness, module: Any) -> None:
 
 def still_beat() -> Beat:
     minutes = [int(70 + 40 * math.sin(at / 7) + 25 * math.sin(at * 1.7) + 14 * (at % 3)) for at in range(58)]
-    return Beat(minutes=tuple(minutes), last_minute=96, usual_lag=0.0006, worst_lag=0.0042)
+    return Beat(minutes=tuple(minutes), last_minute=96)
 
 
 @asynccontextmanager
@@ -103,6 +103,6 @@ async def shown(harness: Harness) -> AsyncIterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        api.state.stopping.set()
+        api.state.streams.close()
         server.should_exit = True
         await serving

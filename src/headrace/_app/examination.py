@@ -17,7 +17,9 @@ from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._store import health
 from headrace._store.file_system import file_system_of, refuse_network_file_system
+from headrace._store.keyring import keys_in_use
 from headrace._store.statements import load
+from headrace.errors import KeyMissing
 
 _STORE = load("headrace._store", "store.sql")
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -68,6 +70,7 @@ def examine_sync(path: Path, *, seconds: float) -> Finding:
 
 
 def examine_store(reader: Reader, path: Path, now: datetime, *, owned: bool) -> Iterator[Finding]:
+    yield from _encryption(reader)
     totals = counts_of(reader)
     epoch = _meta(reader, "owner_epoch") or "?"
     size = f"{size_of_store(path) / 2**20:.1f} MiB"
@@ -82,6 +85,18 @@ def examine_store(reader: Reader, path: Path, now: datetime, *, owned: bool) -> 
     if last is not None and last.created_at > now:
         detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
         yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
+
+
+def _encryption(reader: Reader) -> Iterator[Finding]:
+    known, used = reader.vault.key_ids, keys_in_use(reader)
+    missing = [key_id for key_id in used if key_id not in known]
+    if missing:
+        yield Finding("warn", "encryption", str(KeyMissing(*missing)))
+    elif known:
+        old = [key_id for key_id in used if key_id != known[0]]
+        also = f"; some values are under {', '.join(old)} still" if old else ""
+        hint = "headrace keys rotate" if old else ""
+        yield Finding("ok", "encryption", f"values are encrypted with key {known[0]}{also}", hint)
 
 
 def size_of_store(path: Path) -> int:

@@ -20,7 +20,7 @@ from headrace._runs.store import record_of
 from headrace._store.statements import load
 
 _LISTING = load("headrace._runs", "listing.sql")
-_NAMES = load("headrace._runs", "inspection.sql").flow_names
+_INSPECTION = load("headrace._runs", "inspection.sql")
 _BEYOND_ALL = 2**62
 
 REACH = 100_000
@@ -95,7 +95,7 @@ def list_of_runs(reader: Reader, wanted: RunFilter, *, before: int | None = None
 
 def flows_of(reader: Reader) -> tuple[str, ...]:
     """The flows that have runs."""
-    return tuple(row[0] for row in reader.all(_NAMES))
+    return tuple(row[0] for row in reader.all(_INSPECTION.flow_names))
 
 
 def _floor(reader: Reader, wanted: RunFilter, start: int) -> int | None:
@@ -153,7 +153,7 @@ def _pattern(text: str | None) -> str | None:
 
 
 def _view(reader: Reader, pk: int) -> RunView:
-    row = reader.one(_LISTING.run_in_list, {"pk": pk})
+    row = reader.one(_INSPECTION.run_in_short, {"pk": pk})
     assert row is not None
     return RunView.of(record_of(reader, row))
 

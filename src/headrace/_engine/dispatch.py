@@ -188,7 +188,6 @@ class Dispatcher:
         self._tally.attempts_started += 1
         run.seq += 1
         run.writing += 1
-        self._journal.steps_recorded += 1
         row = JournalRow(
             run.seq, command.ordinal, Kind.STEP, command.name, command.arguments, Outcome.OK, None,
             execution.number, attempt.started_at, self._journal.now_for(run),

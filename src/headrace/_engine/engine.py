@@ -363,11 +363,6 @@ class EmbeddedEngine:
         run = self._memory.by_id.get(run_id)
         return [] if run is None or run.replay is not None else run.under_way()
 
-    @property
-    def steps_recorded(self) -> int:
-        """How many outcomes of steps were written down since the start."""
-        return self._journal.steps_recorded
-
     # What the parts ask of the whole
 
     def new_run(

@@ -148,7 +148,6 @@ class Journal:
         self._held: list[_Work] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None
-        self.steps_recorded = 0
 
     @property
     def is_held(self) -> bool:
@@ -224,8 +223,6 @@ class Journal:
         at = self.now_for(run)
         run.seq += 1
         run.writing += 1
-        if kind is Kind.STEP:
-            self.steps_recorded += 1
         row = JournalRow(
             run.seq,
             command,

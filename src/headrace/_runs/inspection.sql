@@ -37,11 +37,6 @@ SELECT coalesce(max(seq), 0) FROM journal WHERE run = :run
 SELECT seq, command, kind, name, arguments, outcome, value, attempt, started_at, at
 FROM journal WHERE run = :run AND command = :command ORDER BY seq
 
--- name: attempts_between
--- The failed attempts of some commands of a run.
-SELECT command, attempt, name, error, started_at, at, next_at FROM attempts
-WHERE run = :run AND command >= :first AND command <= :last ORDER BY command, attempt
-
 -- name: numbers_of
 -- The other runs of an id, the newest first.
 SELECT id, number, flow, state FROM runs WHERE id = :id ORDER BY number DESC LIMIT :count

@@ -250,6 +250,11 @@ INSERT INTO incidents (at, run, name, detail) VALUES (:at, :run, :name, :detail)
 -- What happened around a run.
 SELECT at, name, detail FROM incidents WHERE run = :run ORDER BY pk
 
+-- name: attempts_between
+-- The failed attempts of some commands of a run.
+SELECT command, attempt, name, error, started_at, at, next_at FROM attempts
+WHERE run = :run AND command >= :first AND command <= :last ORDER BY command, attempt
+
 -- name: recent_incidents
 -- What happened lately.
 SELECT at, run, name, detail FROM incidents ORDER BY pk DESC LIMIT :count

@@ -307,6 +307,11 @@ def attempts_of(reader: Reader, run: int) -> list[Attempt]:
     return attempts_in(reader, run, reader.all(SQL.attempts_of, {"run": run}))
 
 
+def attempts_between(reader: Reader, run: int, first: int, last: int) -> list[Attempt]:
+    """The failed attempts of some commands."""
+    return _attempts(reader, run, reader.all(SQL.attempts_between, {"run": run, "first": first, "last": last}))
+
+
 def unfinished_attempts(reader: Reader, run: int) -> list[Attempt]:
     """The failed attempts of steps that have no outcome yet."""
     return attempts_in(reader, run, reader.all(SQL.unfinished_attempts, {"run": run}))
@@ -343,6 +348,15 @@ def incidents_of(reader: Reader, run: int) -> list[tuple[Instant, str, str]]:
         return [
             (at, name, unseal_text(reader, detail)) for at, name, detail in reader.all(SQL.incidents_of, {"run": run})
         ]
+
+
+def recent_incidents(reader: Reader, count: int) -> list[tuple[Instant, int | None, str, str]]:
+    """What happened lately, and around which run."""
+    found = []
+    for at, run, name, detail in reader.all(SQL.recent_incidents, {"count": count}):
+        with naming(lambda: f"an incident called {name}"):  # noqa: B023 - called at once
+            found.append((at, run, name, unseal_text(reader, detail)))
+    return found
 
 
 def messages_of(reader: Reader, run: int) -> list[Message]:

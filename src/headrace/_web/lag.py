@@ -29,6 +29,11 @@ class LoopLag:
         """Seconds, the most of the last minute."""
         return max(self._late, default=0.0)
 
+    @property
+    def usual(self) -> float:
+        """Seconds, half of the time of the last minute it was less."""
+        return sorted(self._late)[len(self._late) // 2] if self._late else 0.0
+
     def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
         due = loop.time() + _EVERY
         self._handle = loop.call_at(due, self._look, loop, due)

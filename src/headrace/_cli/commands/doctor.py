@@ -10,7 +10,6 @@ import click
 from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync
 from headrace._app.keys import vault_of
 from headrace._base.clock import SystemClock, to_datetime
-from headrace._base.vault import Vault
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
 from headrace._cli.screen import Screen, clock_time, common

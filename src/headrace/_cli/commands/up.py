@@ -67,10 +67,11 @@ async def _run(screen: Screen, app: Headrace, loaded: LoadedSettings) -> None:
     from headrace._web.admission import admission
     from headrace._web.server import bind, serve
 
+    settings = loaded.settings
     stop = asyncio.Event()
     leftovers: list[Path] = []
     _on_signals(stop, screen, app, leftovers)
-    with bind(loaded.settings.server.host, loaded.settings.server.port) as listening:
+    with bind(settings.server.host, settings.server.port) as listening:
         async with app:
             async with serve(app, listening, loaded) as (address, token_file):
                 leftovers.append(token_file)

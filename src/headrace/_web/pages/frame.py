@@ -21,7 +21,6 @@ from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._web import errors
 from headrace._web.pages.navigation import NAVIGATION, place_of
-from headrace._web.pages.posted import refuse_foreign
 from headrace._web.pages.pulse import Pulse
 from headrace._web.pages.templates import environment
 from headrace.errors import HeadraceError
@@ -133,8 +132,6 @@ class _PageRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
-            if request.method == "POST":
-                refuse_foreign(request)
             try:
                 response = await handle(request)
             except (HeadraceError, HTTPException, RequestValidationError):
@@ -149,7 +146,7 @@ class _PageRoute(APIRoute):
 
 
 def page_router() -> APIRouter:
-    """A router whose answers are pages: no page of another site can post to it, and no defect shows a stack trace."""
+    """A router whose answers are pages: they carry a policy for browsers, and no defect shows a stack trace."""
     return APIRouter(route_class=_PageRoute, include_in_schema=False)
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import Header
-from fastapi.sse import format_sse_event
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
+from headrace._web.live import LiveEvent, Streams
 from headrace._web.pages.frame import Frame, InFrame, page_router
 
 router = page_router()
@@ -21,27 +21,26 @@ LOOKS_BETWEEN_TICKS = 20
 @router.get("/live/changes")
 async def changes(frame: InFrame, since: str = "", last_event_id: Annotated[str | None, Header()] = None) -> Response:
     """`changed` whenever something was committed, at most twice a second; `tick` now and then, for what changes with time alone."""
-    return StreamingResponse(_changes(frame, last_event_id or since), media_type="text/event-stream")
+    streams: Streams = frame.request.app.state.streams
+    return streams.answer(_changes(frame, streams, last_event_id or since))
 
 
-async def _changes(frame: Frame, seen: str) -> AsyncGenerator[bytes]:
-    stopping: asyncio.Event = frame.request.app.state.stopping
-    yield format_sse_event(comment="connected")
+async def _changes(frame: Frame, streams: Streams, seen: str) -> AsyncGenerator[LiveEvent]:
     looks = 0
-    while not stopping.is_set():
+    while True:
         looks += 1
         revision = frame.app.revision
         if revision != seen:
             seen = revision
-            yield format_sse_event(event="changed", data_str=revision, id=revision)
+            yield LiveEvent(event="changed", data=revision, id=revision)
         elif looks % LOOKS_BETWEEN_TICKS == 0:
-            yield format_sse_event(event="tick", data_str=revision)
-        await _pause(stopping)
+            yield LiveEvent(event="tick", data=revision)
+        await _pause(streams)
 
 
-async def _pause(stopping: asyncio.Event) -> None:
+async def _pause(streams: Streams) -> None:
     try:
         async with asyncio.timeout(SECONDS_BETWEEN_LOOKS):
-            await stopping.wait()
+            await streams.closed()
     except TimeoutError:
         return

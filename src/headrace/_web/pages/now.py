@@ -47,6 +47,7 @@ async def now(frame: InFrame) -> Response:
         ask,
         live=True,
         beat=beat,
+        lag=frame.request.app.state.lag,
         chart=columns(beat.minutes),
         running=[(run, app.engine.doing(run.id)) for run in running],
         pid=os.getpid(),

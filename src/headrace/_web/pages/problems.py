@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from headrace._web.gate import is_api
 from headrace._web.pages.frame import show_problem
 from headrace.errors import HeadraceError
 
@@ -17,6 +18,7 @@ Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
 def install(api: FastAPI) -> None:
+    api.state.show_problem = show_problem  # for what the gate refuses
     for kind in (HeadraceError, RequestValidationError, HTTPException):
         api.add_exception_handler(kind, _in_frame(api.exception_handlers[kind]))
 
@@ -30,4 +32,4 @@ def _in_frame(handler: Any) -> Handler:
 
 
 def _wants_a_page(request: Request) -> bool:
-    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+    return not is_api(request.url.path) and "text/html" in request.headers.get("accept", "")

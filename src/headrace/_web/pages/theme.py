@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from headrace._access.model import Scope
+from headrace._web.demand import demands
 from headrace._web.pages.frame import THEME_COOKIE, THEMES, InFrame, page_router
 from headrace._web.pages.posted import Posted
 
@@ -13,6 +15,7 @@ _A_YEAR = 365 * 24 * 3600
 
 
 @router.post("/theme")
+@demands(Scope.READ)
 async def choose_theme(frame: InFrame, posted: Posted) -> Response:
     back = posted.get("back", "/")
     # Only a path of ours: `//elsewhere` would be another site.

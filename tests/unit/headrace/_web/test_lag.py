@@ -37,3 +37,13 @@ async def test_stopping_twice_is_fine() -> None:
     looked.start()
     looked.stop()
     looked.stop()
+
+
+def test_the_usual_lag_is_not_the_longest() -> None:
+    """One hiccup must not look like a slow day."""
+    looked = LoopLag()
+    assert looked.usual == 0
+
+    looked._late.extend([0.001, 0.5, 0.002])
+
+    assert (looked.usual, looked.longest) == (0.002, 0.5)

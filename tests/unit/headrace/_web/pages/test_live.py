@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import pytest
+from starlette.requests import Request
 
 from headrace import Headrace
 from headrace._web.admission import Admission
 from headrace._web.app import create_app
+from headrace._web.live import LiveEvent, Streams
 from headrace._web.pages import live
 from headrace._web.pages.frame import Frame
 from tests.unit.headrace._web.pages.conftest import doubled
@@ -22,42 +25,37 @@ def frame_of(app: Headrace) -> Frame:
 
 async def test_a_commit_is_told(app: Headrace) -> None:
     """Otherwise a page shows what was."""
-    stream = live._changes(frame_of(app), app.revision)
-    await anext(stream)
+    stream = changes_of(app, app.revision)
 
+    coming = asyncio.ensure_future(anext(stream))
     await app.start(doubled, 1)
-    told = await anext(stream)
+    told = await coming
 
-    assert told.startswith(b"event: changed\n")
+    assert (told.event, told.id) == ("changed", told.data)
     await stream.aclose()
 
 
 async def test_who_comes_back_hears_what_was_missed(app: Headrace) -> None:
     """A laptop that slept shows yesterday's state until it is told."""
-    stream = live._changes(frame_of(app), "0-0")
-    await anext(stream)
+    stream = changes_of(app, "0-0")
 
-    assert app.revision.encode() in await anext(stream)
+    assert (await anext(stream)).data == app.revision
     await stream.aclose()
 
 
 async def test_time_alone_is_told_now_and_then(app: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The chart moves on although nothing happens."""
     monkeypatch.setattr(live, "SECONDS_BETWEEN_LOOKS", 0.001)
-    stream = live._changes(frame_of(app), app.revision)
-    await anext(stream)
+    stream = changes_of(app, app.revision)
 
-    assert (await anext(stream)).startswith(b"event: tick\n")
+    assert (await anext(stream)).event == "tick"
     await stream.aclose()
 
 
-async def test_the_stream_ends_with_the_server(app: Headrace) -> None:
+async def test_a_pause_ends_with_the_server() -> None:
     """A browser that is left open must not keep the process from stopping."""
-    frame = frame_of(app)
-    stream = live._changes(frame, app.revision)
-    await anext(stream)
-
-    frame.request.app.state.stopping.set()
+    streams = Streams()
+    streams.close()
 
     async with asyncio.timeout(0.4):
-        assert [event async for event in stream] == []
+        await live._pause(streams)

@@ -1,4 +1,4 @@
-"""Steps per minute and the lag of the loop."""
+"""Steps per minute."""
 
 from __future__ import annotations
 
@@ -19,27 +19,18 @@ def pulse(tmp_path: Path) -> Pulse:
 def test_a_minute_is_counted_when_it_is_over(pulse: Pulse) -> None:
     """Half a minute beside whole ones would look like a collapse."""
     for second in range(90):
-        pulse.note(steps=2 * (second + 1), lag=0.001)
+        pulse.note(2 * (second + 1))
 
     beat = pulse.beat()
 
     assert (beat.minutes, beat.last_minute) == ((120,), 120)
 
 
-def test_lag_is_of_the_last_minute(pulse: Pulse) -> None:
-    """A hiccup at the start is no news for the rest of the day."""
-    pulse.note(steps=0, lag=5)
-    for _ in range(60):
-        pulse.note(steps=0, lag=0.002)
-
-    assert (pulse.beat().usual_lag, pulse.beat().worst_lag) == (0.002, 0.002)
-
-
 def test_a_fresh_pulse_has_nothing_to_say(pulse: Pulse) -> None:
     """The first page comes before the first second."""
     beat = pulse.beat()
 
-    assert (beat.minutes, beat.last_minute, beat.worst_lag) == ((), 0, 0)
+    assert (beat.minutes, beat.last_minute) == ((), 0)
 
 
 def test_small_amounts_can_be_seen_beside_large_ones() -> None:
