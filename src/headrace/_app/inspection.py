@@ -32,7 +32,6 @@ from headrace._runs.store import (
     list_runs,
     messages_of,
     progress_of,
-    recent_incidents,
     run_by_id,
     unfinished_attempts,
 )

@@ -16,7 +16,7 @@ from headrace._base.recorded_error import describe
 from headrace._engine.resident import UnderWay
 from headrace._ports.database import Reader
 from headrace._runs.model import OUTSIDE, SET_ASIDE, Attempt, Kind, Outcome, RunRecord
-from headrace._runs.store import attempts_in, journal_rows, unfinished_attempts
+from headrace._runs.store import attempts_between, journal_rows, unfinished_attempts
 from headrace._store.blobs import unseal
 from headrace._store.statements import load
 
@@ -145,8 +145,7 @@ def command_of(reader: Reader, run_id: str, number: int | None, command: int) ->
 
 def _attempts(reader: Reader, pk: int, first: int, last: int) -> defaultdict[int, list[Attempt]]:
     found: defaultdict[int, list[Attempt]] = defaultdict(list)
-    rows = reader.all(_INSPECTION.attempts_between, {"run": pk, "first": first, "last": last})
-    for attempt in attempts_in(reader, pk, rows):
+    for attempt in attempts_between(reader, pk, first, last):
         found[attempt.command].append(attempt)
     return found
 

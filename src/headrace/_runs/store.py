@@ -309,7 +309,7 @@ def attempts_of(reader: Reader, run: int) -> list[Attempt]:
 
 def attempts_between(reader: Reader, run: int, first: int, last: int) -> list[Attempt]:
     """The failed attempts of some commands."""
-    return _attempts(reader, run, reader.all(SQL.attempts_between, {"run": run, "first": first, "last": last}))
+    return attempts_in(reader, run, reader.all(SQL.attempts_between, {"run": run, "first": first, "last": last}))
 
 
 def unfinished_attempts(reader: Reader, run: int) -> list[Attempt]:

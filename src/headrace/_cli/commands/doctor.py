@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -14,9 +14,8 @@ from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
 from headrace._cli.screen import Screen, clock_time, common
 from headrace._cli.store_file import check_readable, load_settings
-from headrace._store.keyring import keys_in_use
 from headrace._store.sqlite import open_sqlite_reader
-from headrace.errors import HeadraceError, KeyMissing
+from headrace.errors import HeadraceError
 
 _SYNC_SECONDS = 0.5
 
@@ -80,18 +79,6 @@ def _store(path: Path) -> Iterator[Finding]:
     vault = vault_of(load_settings().settings.store, veil=True)
     with open_sqlite_reader(path, vault=vault) as reader:
         yield from reader.read(lambda rows: list(examine_store(rows, path, now, owned=owned)))
-        yield from _encryption(vault, reader.read(keys_in_use))
-
-
-def _encryption(vault: Vault, used: Collection[str]) -> Iterator[Finding]:
-    missing = [key_id for key_id in used if key_id not in vault.key_ids]
-    if missing:
-        yield Finding("warn", "encryption", str(KeyMissing(*missing)))
-    elif vault.key_ids:
-        old = [key_id for key_id in used if key_id != vault.key_ids[0]]
-        also = f"; some values are under {', '.join(old)} still" if old else ""
-        hint = "headrace keys rotate" if old else ""
-        yield Finding("ok", "encryption", f"values are encrypted with key {vault.key_ids[0]}{also}", hint)
 
 
 def _owner(path: Path) -> Iterator[Finding]:

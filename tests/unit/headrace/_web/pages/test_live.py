@@ -17,10 +17,10 @@ from headrace._web.pages.frame import Frame
 from tests.unit.headrace._web.pages.conftest import doubled
 
 
-def frame_of(app: Headrace) -> Frame:
-    from starlette.requests import Request
-
-    return Frame(Request({"type": "http", "app": create_app(app, Admission()), "headers": [], "path": "/live/changes"}))
+def changes_of(app: Headrace, seen: str) -> AsyncGenerator[LiveEvent]:
+    api = create_app(app, Admission())
+    frame = Frame(Request({"type": "http", "app": api, "headers": [], "path": "/live/changes"}))
+    return live._changes(frame, api.state.streams, seen)
 
 
 async def test_a_commit_is_told(app: Headrace) -> None:
