@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from headrace import Retry, flow, now, sleep, step, use
+from headrace import Retry, flow, now, receive, sleep, step, use
 from headrace._engine.engine import Limits
 from headrace.errors import ServiceUnavailable
 from headrace.testing import Harness
@@ -33,6 +33,29 @@ async def four_hours() -> list[int]:
         moments.append(now())
     assert moments == sorted(moments), "time ran backward in a flow"
     return list(range(4))
+
+
+@flow(id="takes-letters")
+async def takes_letters() -> list[datetime]:
+    moments = [now()]
+    for _ in range(2):
+        await receive("letter", str)
+        moments.append(now())
+    return moments
+
+
+async def test_what_comes_after_the_clock_was_put_back_does_not_come_earlier() -> None:
+    """In a run time stands still until the clock has caught up; rows that went backward would mean another order to whoever sorts by time."""
+    async with Harness(takes_letters) as harness:
+        run = await harness.start(takes_letters)
+        await harness.advance(HOUR)
+        await harness.send(run, "letter", "on time")
+        await harness.settle()
+        harness.clock.set(harness.clock.moment - DAY)
+        await harness.send(run, "letter", "yesterday")
+        began, first, second = await run.result()
+
+    assert (first - began, second - first) == (HOUR, timedelta(0))
 
 
 @pytest.mark.parametrize("limits", [Limits(), Limits(idle_runs=0)], ids=["in memory", "on disk"])

@@ -15,7 +15,7 @@ import pytest
 from headrace import Retry, Statement, Transaction, flow, sleep, step, use
 from headrace._engine.engine import Limits
 from headrace._store.sqlite import open_sqlite_reader
-from headrace.errors import RunFailed, ServiceUnavailable
+from headrace.errors import OutcomeUnknown, RunFailed, ServiceUnavailable
 from headrace.testing import Harness
 from tests.durability.one_transaction import gathered_at
 
@@ -212,6 +212,38 @@ async def only_once() -> int:
 @flow(id="marked")
 async def marked() -> int:
     return await only_once()
+
+
+@step(at_most_once=True)
+async def pay() -> str:
+    world = use(World)
+    world.ran["paid"] += 1
+    if world.dying:
+        await sleep(timedelta(hours=1))
+    return "paid"
+
+
+@flow(id="pays")
+async def pays() -> str:
+    try:
+        return await pay()
+    except OutcomeUnknown as error:
+        return f"unknown: {error.key}"
+
+
+@pytest.mark.parametrize("deaths", [1, 3])
+async def test_an_at_most_once_step_that_was_interrupted_is_not_run_again(deaths: int) -> None:
+    """Whether the money has gone is for a person to find out; paying again is no way to do that."""
+    world = World()
+    async with Harness(pays, ports=world) as harness:
+        run = await harness.start(pays)
+        await harness.settle()
+        for _ in range(deaths):
+            await harness.crash()
+
+        assert await run.result() == "unknown: pays/1/0"
+
+    assert world.ran == {"paid": 1}
 
 
 @step(retry=Retry(attempts=2, first=0))

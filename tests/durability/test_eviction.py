@@ -11,7 +11,8 @@ import pytest
 
 from headrace import flow, receive, send, sleep, start, step, use
 from headrace._engine.engine import Limits
-from headrace.testing import Harness
+from headrace.testing import Harness, faults
+from tests.durability.one_transaction import gather_what_comes
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -129,6 +130,32 @@ async def test_leaving_memory_is_no_end(kind: Any, ran: Counter[str]) -> None:
         assert await run.result() == "on"
 
     assert ran == {"cleaned up": 1}
+
+
+@pytest.mark.allow_blocking
+async def test_a_run_stays_while_something_is_on_its_way_to_it() -> None:
+    """Its message is being written down as received; who has left memory by then is told of nothing more."""
+    async with Harness(chat) as harness:
+        run, other = [await harness.start(chat, name, 1) for name in ("one", "other")]
+        await harness.settle()
+        memory = harness.app.engine._memory
+        memory._limits = NOBODY_STAYS
+        crowded: list[str] = []
+
+        def get_crowded(point: str, _about: object) -> None:
+            if point == "record.before" and not crowded:
+                crowded.append(point)
+                gather_what_comes(harness)
+                asyncio.get_running_loop().call_soon(memory.rest, memory.by_id[other.id])
+
+        faults.watch(get_crowded)
+        await harness.send(run, "word", "hello")
+        faults.unwatch(get_crowded)
+
+        assert await run.result() == "hello"
+        assert memory.residents == {}
+        await harness.send(other, "word", "bye")
+        assert await other.result() == "bye"
 
 
 @flow(id="ping-{number}")

@@ -89,6 +89,9 @@ async def test_a_flow_that_never_yields_is_set_aside_at_the_next_start() -> None
         view = await run.view()
         assert view.state == "quarantined"
         assert "its stack" in view.reason
+        await harness.send(run, "stop", "please")
+        await harness.settle()
+        assert (await run.view()).state == "quarantined"
         await harness.app.retry(run)
         await harness.send(run, "go", "on")
         assert await run.result() == "on"

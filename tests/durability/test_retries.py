@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 
 import pytest
 
-from headrace import Retry, flow, now, step, use
+from headrace import Retry, flow, now, receive, step, use
+from headrace._engine.engine import Limits
 from headrace.errors import RateLimited, RunFailed, ServiceUnavailable
 from headrace.testing import Harness
 
@@ -79,6 +81,36 @@ async def test_a_restart_between_attempts_keeps_their_number_and_due_times(after
     assert service.minutes() == [0, 1, 4, 13, 40]
 
 
+@flow(id="asks-and-listens")
+async def asks_and_listens() -> str:
+    async def listen() -> None:
+        while True:
+            await receive("word", str)
+
+    listening = asyncio.create_task(listen())
+    answer = await ask()
+    listening.cancel()
+    return answer
+
+
+@pytest.mark.parametrize("dies", [False, True], ids=["left memory", "died"])
+async def test_a_run_that_is_called_in_for_something_else_does_not_try_earlier(dies: bool) -> None:
+    """A message brings it back into memory in the middle of a wait; the wait goes on."""
+    service = Service(failures=4)
+    async with Harness(asks_and_listens, ports=service, limits=Limits(idle_runs=0)) as harness:
+        run = await harness.start(asks_and_listens)
+        for _ in range(50):
+            await harness.advance(MINUTE / 2)
+            if dies:
+                await harness.crash()
+            await harness.send(run, "word", "still there?")
+            await harness.settle()
+
+        assert await run.result() == "answer"
+
+    assert service.minutes() == [0, 1, 4, 13, 40]
+
+
 async def test_a_restart_after_the_due_time_tries_at_once() -> None:
     """The wait is over, whether or not anybody was there to see it."""
     service = Service(failures=3)
@@ -98,8 +130,8 @@ async def test_crashes_give_a_hopeless_step_no_further_attempts() -> None:
     async with Harness(asks, ports=service) as harness:
         run = await harness.start(asks)
         for _ in range(8):
-            await harness.crash(down_for=HOUR)
             await harness.settle()
+            await harness.crash(down_for=HOUR)
 
         with pytest.raises(RunFailed, match="not yet"):
             await run.result()

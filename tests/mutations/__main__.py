@@ -22,6 +22,7 @@ from tests.tree import ROOT
 _COPIED = ("pyproject.toml", "src", "tests", "examples", "scripts", "docs")
 _SECONDS_OF_A_TEST = 60
 _SECONDS_OF_A_BUG = 600
+_SECONDS_WITHOUT = 3_600
 _TESTS_FAILED = 1
 
 
@@ -64,9 +65,9 @@ def _trouble_without_bugs(bugs: Iterable[Bug], folder: Path) -> str | None:
     """A test that fails anyway would catch everything."""
     tests = dict.fromkeys(test for bug in bugs for test in bug.caught_by)
     tree = _copy(folder / "sound")
-    status, output = _run(tree, tuple(tests))
+    status, output = _run(tree, tuple(tests), seconds=_SECONDS_WITHOUT)
     shutil.rmtree(tree)
-    return None if status == 0 else _first_failure(output) or output[-2_000:]
+    return None if status == 0 else _first_failure(output) or output[-2_000:] or "the tests did not come to an end"
 
 
 def _try_all(bugs: list[Bug], folder: Path, options: argparse.Namespace) -> int:
@@ -83,7 +84,7 @@ def _try_all(bugs: list[Bug], folder: Path, options: argparse.Namespace) -> int:
 def _tried(bug: Bug, folder: Path) -> Verdict:
     tree = _copy(folder)
     bug.plant(tree)
-    status, output = _run(tree, bug.caught_by)
+    status, output = _run(tree, bug.caught_by, seconds=_SECONDS_OF_A_BUG)
     shutil.rmtree(tree)
     if status == 0:
         return Verdict(bug=bug, fate=Fate.SURVIVED, by="")
@@ -105,7 +106,7 @@ def _copy(folder: Path) -> Path:
     return folder
 
 
-def _run(tree: Path, tests: tuple[str, ...]) -> tuple[int | None, str]:
+def _run(tree: Path, tests: tuple[str, ...], *, seconds: float) -> tuple[int | None, str]:
     """The exit status of pytest, None when it had to be killed, and what it has said."""
     options = ["-x", "-q", "-p", "no:cacheprovider", "--timeout", str(_SECONDS_OF_A_TEST), "-m", "not network"]
     process = subprocess.Popen(
@@ -119,7 +120,7 @@ def _run(tree: Path, tests: tuple[str, ...]) -> tuple[int | None, str]:
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate(timeout=_SECONDS_OF_A_BUG)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
