@@ -52,21 +52,20 @@ def _measure(names: list[str], quick: bool, folder: Path) -> Report:
     machine = describe(folder) | {"load before": load()}
     plan = Plan(quick=quick, folder=folder, rounds=2 if quick else 5)
     figures: list[Figure] = []
-    missing: dict[str, str] = {}
     for name, measure in MEASUREMENTS.items():
         if name in names:
             print(f"{time.perf_counter() - begun:5.0f} s  {name}", file=sys.stderr, flush=True)
             try:
                 figures += measure(plan)
             except (ChildDied, OSError, AssertionError, subprocess.CalledProcessError) as error:
-                missing[name] = f"{type(error).__name__}: {error}"[:300]
+                plan.missing[name] = f"{type(error).__name__}: {error}"[:300]
     return Report(
         date=datetime.now(UTC).date().isoformat(),
         quick=quick,
         seconds=time.perf_counter() - begun,
         machine=machine | {"load after": load()},
         figures=figures,
-        missing=missing,
+        missing=plan.missing,
     )
 
 

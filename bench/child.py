@@ -35,6 +35,10 @@ class Child:
             text=True,
         )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def ask(self, command: str, **arguments: object) -> Any:
         """Let it do one thing, and wait for what it says of it."""
         assert self._process.stdin is not None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 OURS = "headrace"
+RABBIT_REDIS = "RabbitMQ + Redis, synced"
+RABBIT_REDIS_DEFAULTS = "RabbitMQ + Redis, as they come"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class Plan:
     quick: bool
     folder: Path
     rounds: int
+    missing: dict[str, str] = field(default_factory=dict)
+    """What a measurement went on without, and why."""
 
     def pick(self, quick: int, full: int) -> int:
         return quick if self.quick else full

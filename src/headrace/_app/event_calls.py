@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
 from headrace._base.clock import from_datetime
 from headrace._engine.engine import EmbeddedEngine
-from headrace._events.model import Event, Published, Subject
+from headrace._events.model import Event, Published, Subject, make_event_id
 from headrace._events.store import (
     all_dead,
     count_matching,
@@ -62,9 +61,9 @@ class EventCalls:
 
         An ``id`` that was published before gets the first answer again. ``plain``: ``data`` came as plain JSON.
         """
+        at = self._clock.now()
         new = self.engine.log.new_event(
-            topic, data, subject=subject, event_id=id or str(uuid4()), source=source or "app", time=time, cause="", at=self._clock.now(),
-            plain=plain,
+            topic, data, subject=subject, event_id=id or make_event_id(at), source=source or "app", time=time, cause="", at=at, plain=plain,
         )  # fmt: skip
         return await self.engine.publish(new)
 

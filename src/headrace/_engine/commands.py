@@ -18,7 +18,7 @@ from headrace._engine.machine import PUBLISHED, Command
 from headrace._engine.resident import Child, Resident
 from headrace._engine.timers import Timers
 from headrace._events.model import EventRecord, NewEvent, Subject, Wait
-from headrace._events.schema import event_to_json
+from headrace._events.schema import event_to_json, parted
 from headrace._events.store import event_at, first_match
 from headrace._ports.clock import Clock
 from headrace._ports.database import SqlValue, Transaction
@@ -189,8 +189,7 @@ class Commands:
         self._journal.record_found(run, command, operation, published)
 
     def _new_event(self, run: Resident, command: Command, at: Instant) -> NewEvent:
-        said = json.loads(command.arguments or b"{}")
-        data = json.dumps(said["data"], ensure_ascii=False, separators=(",", ":")).encode()
+        said, data = parted(command.arguments or b"{}")
         subject, key = Subject(said["kind"], said["subject"]), run.key_of(command.ordinal)
         return NewEvent(
             id=said["id"] or key, topic=command.name, subject=subject, data=data, source=said["source"] or run.flow, time=said.get("time", at),

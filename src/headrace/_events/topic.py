@@ -20,6 +20,11 @@ _WILD = {"*": r"\.[^.]+", "#": r"(?:\.[^.]+)*"}
 
 def check_topic(topic: str) -> str:
     """A topic that events may have; raises ValueRefused with the reason."""
+    return _checked_topic(topic)
+
+
+@lru_cache(maxsize=1_024)
+def _checked_topic(topic: str) -> str:
     if any(wild in topic for wild in "*#"):
         raise ValueRefused(f"{topic!r} is a pattern; an event needs one topic, without * and #")
     _check(topic, TOPIC, "topic")

@@ -150,9 +150,8 @@ class Lifecycle(Generic[D]):
 
     def folded(self, stored: bytes | None, event: Event[Any]) -> bytes:
         """The job's data after an event; raises what the fold raises."""
+        assert self.fold is not None
         before = None if stored is None else self.shape.decode(stored)
-        if self.fold is None:
-            return stored if stored is not None else b"null"
         return self.shape.encode(self.fold(before, event))
 
     def is_cancelled_by(self, topic: str) -> bool:

@@ -63,12 +63,13 @@ def _apply(
 ) -> None:
     assert decision.state is not None
     before = None if job is None else job.data
-    try:
-        data = lifecycle.folded(before, topics.event(_as_record(new, published)))
-    except Exception:
-        if not lenient:
-            raise
-        data = before or b"null"
+    data = before or b"null"
+    if lifecycle.fold is not None:
+        try:
+            data = lifecycle.folded(before, topics.event(_as_record(new, published)))
+        except Exception:
+            if not lenient:
+                raise
     parameters: dict[str, SqlValue] = {
         "lifecycle": lifecycle.name,
         "id": new.subject.id,

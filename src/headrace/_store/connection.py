@@ -76,6 +76,7 @@ def open_for_writing(path: Path, *, mode: Mode, vfs: str | None = None) -> apsw.
     # closed after a failure must not touch the file again.
     connection.wal_autocheckpoint(0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    _keep_plans(connection)
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         # Of an existing file this would be a write.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -100,9 +101,19 @@ def open_for_reading(path: Path, *, vfs: str | None = None) -> apsw.Connection:
         str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs, statementcachesize=_CACHED_STATEMENTS
     )
     connection.set_busy_timeout(BUSY_MILLISECONDS)
+    _keep_plans(connection)
     for pragma in ("query_only = ON", "cell_size_check = ON", "trusted_schema = OFF", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+def _keep_plans(connection: apsw.Connection) -> None:
+    """Plan a statement once, whatever is bound to it.
+
+    Built with STAT4, as here, SQLite otherwise plans many statements anew with each parameter, in case its value makes another plan better:
+    all with min, max or an order over what parameters have chosen. That takes several times as long as running them.
+    """
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
 
 
 class Session:

@@ -76,7 +76,14 @@ async def liar() -> None:
     await publish("goal.scored", object(), subject="m1")
 
 
-pipeline = Pipeline("football", flows=[reporter, referee, patient, both, announcer, liar], events=[goal_scored])
+@flow
+async def quoting(subject: str, source: str) -> None:
+    await publish("quoted", {"data": [1.5, "\u00e9"]}, subject=subject, source=source)
+
+
+pipeline = Pipeline(
+    "football", flows=[reporter, referee, patient, both, announcer, liar, quoting], events=[goal_scored]
+)
 
 
 async def test_a_flow_hears_what_another_one_says() -> None:
@@ -146,6 +153,16 @@ async def test_data_that_does_not_fit_fails_the_flow_where_it_stands() -> None:
         with pytest.raises(RunFailed, match="ValueRefused"):
             await harness.run(liar)
         assert await harness.events() == []
+
+
+async def test_texts_that_look_like_data_do_no_harm() -> None:
+    """The journal has what was published as one text; subjects and sources are free to look like a part of it."""
+    trap = 'x","data":{"y":1}'
+    async with Harness(pipeline) as harness:
+        await harness.run(quoting, trap, trap)
+        (event,) = await harness.events("quoted")
+
+    assert (event.subject, event.source, event.data) == (trap, trap, {"data": [1.5, "\u00e9"]})
 
 
 @pytest.mark.parametrize("topic", ["", "goal.*", "a b"])
