@@ -24,6 +24,7 @@ import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import IO, Any, Self
 
@@ -640,7 +641,7 @@ def _let_go(loop: PlainLoop) -> None:
         for task in asyncio.all_tasks(loop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             with suppress(RuntimeError):  # it awaited something in its clean-up
-                task.get_coro().close()
+                copy_context().run(task.get_coro().close)  # what it sets there is nothing to the next program
         loop._ready.clear()  # type: ignore[attr-defined]
     asyncio._set_running_loop(None)
     loop.close()

@@ -24,6 +24,9 @@ def test_programs_see_the_same_in_every_replay() -> None:
 
 @pytest.mark.slow
 @pytest.mark.allow_blocking
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # coroutines that clean-up makes after the end
 def test_programs_see_what_plain_asyncio_would_show_them() -> None:
     """Ordinary asyncio would mean something else in a flow, though consistently so."""
     failures = search(range(FIRST, FIRST + TRIES), plain=True)
