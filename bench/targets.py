@@ -62,18 +62,13 @@ def _side_by_side(at_once: int) -> list[Target]:
     ]
 
 
-def _event_side_by_side(case: str) -> Target:
-    what = f"{case}: beside {RABBIT_REDIS}"
-    return _at_least(what, 10, "x", _ratio("events", case, RABBIT_REDIS))
-
-
+_EVENTS = "100 publishes in flight"
 _ONE, _MILLION = "one run of 10 steps in sequence", "1,000,000 sleeping runs"
 
 TARGETS: tuple[Target, ...] = (
     *_side_by_side(50),
     *_side_by_side(500),
-    _event_side_by_side("100 publishes in flight"),
-    _event_side_by_side("1 publish in flight"),
+    _at_least(f"{_EVENTS}: beside {RABBIT_REDIS}", 10, "x", _ratio("events", _EVENTS, RABBIT_REDIS)),
     _at_most(f"{_ONE}: beside ten bare commits", 2, "x", _ratio("latency", _ONE, "ten bare commits")),
     _at_least("replay of a long journal", 50_000, "rows/s", _of("replay", "one journal")),
     _at_least("replay of short journals", 50_000, "rows/s", _of("replay", "pre-flight")),
