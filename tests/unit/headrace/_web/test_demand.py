@@ -23,6 +23,7 @@ UNUSUAL = {
     ("GET", "/login"): Demand(public=True),
     ("POST", "/login"): Demand(public=True),
     ("POST", "/logout"): Demand(public=True),
+    ("POST", "/theme"): Demand(scope=Scope.READ),
 }
 
 
