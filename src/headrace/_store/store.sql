@@ -18,3 +18,12 @@ INSERT INTO payloads (hash, value) VALUES (:hash, :value) ON CONFLICT DO NOTHING
 -- name: payload
 -- A value put aside.
 SELECT value FROM payloads WHERE hash = :hash
+
+-- name: lock_log
+-- From here to its end this transaction alone appends to the log; SQLite has one writer anyway.
+SELECT 1;
+
+-- name: lock_log
+-- dialect: postgres
+-- From here to its end this transaction alone appends to the log, so that positions grow in the order of commits.
+SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.events'));
