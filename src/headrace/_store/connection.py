@@ -107,6 +107,8 @@ def open_for_reading(path: Path, *, vfs: str | None = None) -> apsw.Connection:
 class Session:
     """Rows in and out of one connection; a ``Transaction`` of the port for the writer, a ``Reader`` for others."""
 
+    # SQLite takes a failed statement back by itself.
+    aborted = False
     __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched")
 
     def __init__(self, connection: apsw.Connection) -> None:

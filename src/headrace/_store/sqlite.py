@@ -26,6 +26,7 @@ from headrace._store.connection import (
 )
 from headrace._store.file_system import refuse_network_file_system
 from headrace._store.group_commit import CommitCounts, GroupCommit, answer_future
+from headrace._store.sqlite_medium import SqliteMedium
 from headrace.errors import ConfigurationError, StoreError
 
 T = TypeVar("T")
@@ -196,7 +197,8 @@ class SqliteDatabase:
         self._reader = SqliteReader(opened.path, vfs=opened.vfs)
         self._guarded = True
         stdlib_guard.guard(opened.path)
-        self._writer = GroupCommit(opened.connection, opened.epoch, loop, self._release)
+        medium = SqliteMedium(Session(opened.connection), opened.connection, opened.epoch)
+        self._writer = GroupCommit(medium, loop, self._release)
 
     def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
         self._writer.submit(operation, done, isolated)
