@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
@@ -28,7 +27,8 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
+from headrace._store.location import SCHEMA, Location, PostgresUrl, locate
+from headrace._store.opening import OwnedDatabase, open_store
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
 
 P = ParamSpec("P")
@@ -80,6 +80,7 @@ class Headrace:
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
+    ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     """
 
@@ -87,7 +88,8 @@ class Headrace:
         self,
         pipelines: Sequence[Pipeline],
         *,
-        store: str | os.PathLike[str],
+        store: str | os.PathLike[str] | PostgresUrl,
+        postgres_schema: str = SCHEMA,
         durability: Literal["safe", "fast"] = "safe",
         preflight: PreflightMode = "warn",
         limits: Limits | None = None,
@@ -95,7 +97,7 @@ class Headrace:
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
-        self._path = Path(store)
+        self._location = locate(store, schema=postgres_schema)
         self._durability: Literal["safe", "fast"] = durability
         self._preflight: PreflightMode = preflight
         self._limits = limits
@@ -103,7 +105,7 @@ class Headrace:
         self._strict = False
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
-        self._database: Database | None = None
+        self._database: OwnedDatabase | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -135,8 +137,8 @@ class Headrace:
         await self._stack.aclose()
         self._engine = None
 
-    async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, mode=self._durability)
+    async def _open_store(self) -> OwnedDatabase:
+        return await open_store(self._location, durability=self._durability)
 
     def _check_fit(self) -> None:
         if self._preflight == "off":
@@ -161,9 +163,9 @@ class Headrace:
         return built if isinstance(built, tuple) else (built,)
 
     @property
-    def path(self) -> Path:
-        """The store's file."""
-        return self._path.absolute()
+    def location(self) -> Location:
+        """Where the store is: an absolute path, or a URL that shows no password as text."""
+        return self._location if isinstance(self._location, PostgresUrl) else self._location.absolute()
 
     @property
     def failure(self) -> str | None:
@@ -243,7 +245,7 @@ class Headrace:
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
-        if isinstance(self._database, SqliteDatabase):
+        if self._database is not None:
             self._database.announce(address=address, token_file=token_file)
 
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:

@@ -76,8 +76,8 @@ class Medium(Protocol):
         """Also of what is broken."""
         ...
 
-    def try_again(self, failure: StoreError) -> bool:
-        """Whether the same batch may pass now; may wait for that."""
+    def recover(self, failure: StoreError) -> None:
+        """Return when the same batch may pass now, after waiting if need be; raise what to tell the callers otherwise."""
         ...
 
     def tend(self) -> None:
@@ -269,9 +269,10 @@ class GroupCommit:
             except Exception as error:  # noqa: BLE001  the thread must not die and leave its callers waiting
                 failure = StoreFailed(f"the writer failed ({error!r}); restart")
                 failure.__cause__ = error
-            failure = self._roll_back(failure)
-            if self._abandoned or not self._medium.try_again(failure):
-                return self._refuse(batch, failure)
+            try:
+                self._medium.recover(self._roll_back(failure))
+            except StoreError as final:
+                return self._refuse(batch, final)
             self._repeated += 1
 
     def _refuse(self, batch: list[_Work], failure: StoreError) -> list[_Answer]:

@@ -45,9 +45,9 @@ class SqliteMedium:
         except apsw.Error as error:
             raise translate(error, self._connection.system_errno) from error
 
-    def try_again(self, failure: StoreError) -> bool:
-        # The engine offers again what a full disk refused; nothing that fails here passes at once.
-        return False
+    def recover(self, failure: StoreError) -> None:
+        # Nothing that fails on a disk passes at once; what a full one refused is offered again by whoever wants it written.
+        raise failure
 
     def tend(self) -> None:
         if self._log_pages < self._checkpointed_pages:

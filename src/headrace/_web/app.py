@@ -56,7 +56,7 @@ def create_app(app: Headrace, *, token: str | None) -> FastAPI:
         return Status(
             version=version(),
             pid=os.getpid(),
-            store=str(app.path),
+            store=str(app.location),
             ready=app.failure is None,
             failure=app.failure,
             flows={pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines},

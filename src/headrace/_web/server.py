@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from headrace._app.app import Headrace
+from headrace._store.location import Location, PostgresUrl
 from headrace._web.app import create_app
 from headrace.errors import ConfigurationError
 
@@ -43,7 +45,7 @@ def bind(host: str, port: int) -> socket.socket:
 async def serve(app: Headrace, listening: socket.socket) -> AsyncIterator[tuple[str, Path]]:
     """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
-    with _token(app.path) as (token, file):
+    with _token(app.location) as (token, file):
         server = _Server(
             uvicorn.Config(
                 create_app(app, token=token),
@@ -86,18 +88,28 @@ def _address(listening: socket.socket) -> str:
 
 
 @contextmanager
-def _token(store: Path) -> Iterator[tuple[str, Path]]:
+def _token(store: Location) -> Iterator[tuple[str, Path]]:
     """A secret in a file that only this user can read: who may read the store may change it, nobody else."""
-    file = store.with_name(store.name + ".token")
-    token = secrets.token_urlsafe(32)
-    with contextlib.suppress(FileNotFoundError):
-        file.unlink()
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, token.encode())
-    finally:
-        os.close(descriptor)
-    try:
-        yield token, file
-    finally:
-        file.unlink(missing_ok=True)
+    with _place_for_token(store) as file:
+        token = secrets.token_urlsafe(32)
+        with contextlib.suppress(FileNotFoundError):
+            file.unlink()
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, token.encode())
+        finally:
+            os.close(descriptor)
+        try:
+            yield token, file
+        finally:
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _place_for_token(store: Location) -> Iterator[Path]:
+    """Beside the file of a store; a database is nowhere in particular, so there the token gets a folder of its own."""
+    if not isinstance(store, PostgresUrl):
+        yield store.with_name(store.name + ".token")
+        return
+    with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder) / "token"

@@ -102,11 +102,11 @@ def _announce(screen: Screen, app: Headrace, address: str) -> None:
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "runs": runs, "preflight": found},
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.location), "flows": flows, "runs": runs, "preflight": found},
             on_one_line=True,
         )  # fmt: skip
         return
-    pairs = [("Headrace", f"{address} (process {os.getpid()})"), ("Store", str(app.path))]
+    pairs = [("Headrace", f"{address} (process {os.getpid()})"), ("Store", str(app.location))]
     pairs += [("Pipeline", f"{name}: {', '.join(names) or 'no flows'}") for name, names in flows.items()]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
