@@ -126,7 +126,9 @@ class Journal:
         self._clock = clock
         self.wake = wake
         self.fail = fail
+        # What came back, and what was handed over since, which comes after everything that may still come back.
         self._held: list[tuple[Operation[Any], Done, bool]] = []
+        self._behind: list[tuple[Operation[Any], Done, bool]] = []
         self._offer: asyncio.TimerHandle | None = None
         self.refused: BaseException | None = None
 
@@ -142,7 +144,7 @@ class Journal:
     def submit(self, operation: Operation[Any], done: Done, *, isolated: bool = False) -> None:
         """Hand over work that must not be lost: it is offered again while the disk is full, in the same order."""
         if self._held:
-            self._held.append((operation, done, isolated))
+            self._behind.append((operation, done, isolated))
             return
 
         def answered(result: Any, error: BaseException | None) -> None:
@@ -164,7 +166,8 @@ class Journal:
             self._offer = asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, self.offer_again)
 
     def offer_again(self) -> None:
-        held, self._held, self._offer = self._held, [], None
+        held = self._held + self._behind
+        self._held, self._behind, self._offer = [], [], None
         for operation, done, isolated in held:
             self.submit(operation, done, isolated=isolated)
 
