@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 from headrace._base import faultpoints, log
 from headrace._engine.commands import Commands, RunEnd
-from headrace._engine.journal import Journal
+from headrace._engine.journal import SECONDS_BETWEEN_OFFERS, Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Memory
 from headrace._engine.resident import Resident
 from headrace._ports.database import Database, Transaction
 from headrace._runs.model import Begun, NewRun, RunState
 from headrace._runs.store import SQL, continue_as, end, run_by_pk
-from headrace.errors import EngineUnavailable
+from headrace.errors import EngineUnavailable, StoreBusy
 
 Waiters = list[tuple[int, int]]
 
@@ -94,8 +94,12 @@ class Endings:
 
     def replaced(self, pk: int) -> None:
         """A start with the policy `replace` has ended this run in its own transaction."""
-        ended = self.end_of(pk)
-        waiters = self._database.read(lambda reader: reader.all(SQL.waiters_of, {"run": pk}))
+        try:
+            ended = self.end_of(pk)
+            waiters = self._database.read(lambda reader: reader.all(SQL.waiters_of, {"run": pk}))
+        except StoreBusy:
+            self._later(self.replaced, pk)
+            return
         if ended is not None:
             self.over(pk, [(row[0], row[1]) for row in waiters], ended)
 
@@ -104,6 +108,19 @@ class Endings:
         if record is None or record.state.is_open:
             return None
         return RunEnd(record.id, record.state, record.result, record.error, record.flow)
+
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None:
+        """Look how a run ended that has ended; a little later when the database is away for a moment."""
+        try:
+            ended = self.end_of(pk)
+        except StoreBusy:
+            self._later(self.tell_of_end, pk, then)
+            return
+        if ended is not None:
+            then(ended)
+
+    def _later(self, call: Callable[..., None], *arguments: object) -> None:
+        asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, call, *arguments)
 
     def awaited(self, pk: int) -> asyncio.Future[RunEnd | None]:
         """Done when the end of the run is on disk; None: it goes on as the next run of its id."""
