@@ -119,12 +119,16 @@ class Session:
         self.touched = False
 
     def one(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> Row | None:
+        if not statement.sql.startswith("SELECT"):
+            self._about_to_write()  # INSERT ... RETURNING and its like
         try:
             return self._cursor.execute(statement.sql, parameters).fetchone()
         except apsw.Error as error:
             raise self._failed(error) from error
 
     def all(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> list[Row]:
+        if not statement.sql.startswith("SELECT"):
+            self._about_to_write()
         try:
             return self._cursor.execute(statement.sql, parameters).fetchall()
         except apsw.Error as error:
@@ -142,9 +146,7 @@ class Session:
             cursor.close(True)
 
     def run(self, statement: Statement, parameters: Mapping[str, SqlValue] = _NOTHING) -> int:
-        if self.broken is not None:
-            raise self.broken
-        self.touched = True
+        self._about_to_write()
         try:
             self._cursor.execute(statement.sql, parameters)
         except apsw.Error as error:
@@ -152,13 +154,16 @@ class Session:
         return self._connection.changes()
 
     def run_many(self, statement: Statement, rows: Iterable[Mapping[str, SqlValue]]) -> None:
-        if self.broken is not None:
-            raise self.broken
-        self.touched = True
+        self._about_to_write()
         try:
             self._cursor.executemany(statement.sql, rows)
         except apsw.Error as error:
             raise self._failed(error) from error
+
+    def _about_to_write(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+        self.touched = True
 
     def control(self, sql: str) -> None:
         """BEGIN, SAVEPOINT and their like."""
