@@ -39,8 +39,8 @@ WHERE (substr(input, 1, 1) = x'00' AND substr(input, 2) NOT IN (SELECT hash FROM
    OR (substr(result, 1, 1) = x'00' AND substr(result, 2) NOT IN (SELECT hash FROM payloads))
    OR (substr(error, 1, 1) = x'00' AND substr(error, 2) NOT IN (SELECT hash FROM payloads))
 UNION ALL
-SELECT 'journal', run, seq FROM journal
+SELECT 'journal', CAST(run AS TEXT), seq FROM journal
 WHERE (substr(arguments, 1, 1) = x'00' AND substr(arguments, 2) NOT IN (SELECT hash FROM payloads))
    OR (substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads))
 UNION ALL
-SELECT 'inbox', run, pk FROM inbox WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)
+SELECT 'inbox', CAST(run AS TEXT), pk FROM inbox WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TypeVar
 
+from headrace._base.clock import SystemClock
 from headrace._ports.database import Reader
 from headrace._store import postgres_ownership as ownership
 from headrace._store.database import WriterAndReaders
@@ -27,6 +29,7 @@ T = TypeVar("T")
 _STORE = load("headrace._store", "store.sql")
 
 _PATIENCE = 5.0
+_PAUSE = 0.1
 _IDLE_CONNECTIONS = 8
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -37,7 +40,7 @@ async def open_postgres(
     """Own a schema, made when absent and upgraded when older; raises ``StoreOwned`` when another process has it.
 
     Without ``owner`` it only writes beside the owner, as workers do. ``patience``: seconds for which callers are kept
-    waiting when the connection is lost, before they are told that the store is busy.
+    waiting when the server is away, before they are told that the store is busy; on an event loop nobody waits to read.
     """
     place = url if isinstance(url, PostgresUrl) else PostgresUrl(url, schema)
     opening = asyncio.ensure_future(asyncio.to_thread(_open, place, owner))
@@ -80,8 +83,11 @@ def _let_go(opening: asyncio.Future[_Opened]) -> None:
 class PostgresReader:
     """Reads a schema on connections of its own, as many as there are queries at once; needs no owner and harms none."""
 
-    def __init__(self, place: PostgresUrl) -> None:
+    def __init__(self, place: PostgresUrl, *, patience: float = 0.0) -> None:
         self.place = place
+        self._patience = patience
+        self._clock = SystemClock()
+        self._away_since: float | None = None
         self._idle: list[Session] = []
         self._closed = False
 
@@ -130,8 +136,6 @@ class PostgresReader:
                 self._idle.append(session)
 
     def _begun(self) -> Session:
-        if self._closed:
-            raise StoreError("the store is closed")
         while self._idle:
             session = self._idle.pop()
             session.renew()
@@ -140,9 +144,35 @@ class PostgresReader:
                 return session
             except StoreBusy:
                 session.connection.close()  # the server was restarted while nobody asked
+        while True:
+            if self._closed:
+                raise StoreError("the store is closed")
+            try:
+                return self._connected()
+            except StoreBusy:
+                if self._has_waited_enough() or _is_on_a_loop():
+                    raise
+            time.sleep(_PAUSE)  # noqa: TID251  the caller's own thread, which serves nobody else
+
+    def _connected(self) -> Session:
         session = Session(connect(self.place, writes=False))
         session.control(_SNAPSHOT)
+        self._away_since = None
         return session
+
+    def _has_waited_enough(self) -> bool:
+        now = self._clock.monotonic()
+        if self._away_since is None:
+            self._away_since = now
+        return now - self._away_since >= self._patience
+
+
+def _is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def open_postgres_reader(url: str | PostgresUrl, *, schema: str = SCHEMA) -> PostgresReader:
@@ -164,8 +194,9 @@ class PostgresDatabase(WriterAndReaders):
         self.schema = opened.schema
         self._owned = opened.ownership
         epoch = None if self._owned is None else self._owned.epoch
+        reader = PostgresReader(opened.place, patience=patience)
         medium = PostgresMedium(opened.session, opened.place, epoch=epoch, patience=patience)
-        super().__init__(GroupCommit(medium, loop, _nothing_left), PostgresReader(opened.place), loop)
+        super().__init__(GroupCommit(medium, loop, _nothing_left), reader, loop)
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where the owner answers."""

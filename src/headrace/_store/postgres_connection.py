@@ -30,7 +30,7 @@ _NUL_SHOWN = "\N{SYMBOL FOR NULL}"
 # What the URL does not say. A peer that vanished is noticed within half a minute, on both sides: until then the server
 # keeps its locks. A standby is no place to write, and one that lags is no place to read.
 _UNLESS_GIVEN = {
-    "connect_timeout": "5",
+    "connect_timeout": "3",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "3",
@@ -174,7 +174,9 @@ def _interruption(code: str) -> Interruption | None:
 
 
 def _words(error: psycopg.Error) -> str:
-    return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())[:500]
+    # libpq goes on to guess at reasons, on lines of their own.
+    lines = (error.diag.message_primary or str(error)).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 class Session:
@@ -191,9 +193,12 @@ class Session:
     def use(self, connection: psycopg.Connection) -> None:
         """Go on with another connection."""
         self.connection = connection
-        # Values of bytes would be twice as long as text; only commands without parameters may be several at once, as text.
-        self._cursor = connection.cursor(binary=True)
-        self._commands = connection.cursor()
+        try:
+            # Values of bytes would be twice as long as text; only commands without parameters may be several at once, as text.
+            self._cursor = connection.cursor(binary=True)
+            self._commands = connection.cursor()
+        except psycopg.Error as error:
+            raise translate(error, lost=True) from error
 
     def renew(self, *, careful: bool = False) -> None:
         """Forget what the last transaction was like."""

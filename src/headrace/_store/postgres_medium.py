@@ -42,7 +42,8 @@ class PostgresMedium:
         self._epoch = epoch
         self._patience = patience
         self._clock = SystemClock()
-        self._known_as = _known_as(session)
+        # Connections that the server may still hold open, with their locks, though this process has lost them.
+        self._former = [_known_as(session)]
         self._xid = ""
         self._acknowledged = ""
         self._tries = 0
@@ -144,7 +145,7 @@ class PostgresMedium:
 
     def _ask_for_outcome(self) -> bool | None:
         try:
-            if self._lost_at is not None:
+            if self.session.connection.closed:
                 self._connect_again()
             outcome = _outcome(Session(self.session.connection), self._xid)
         except StoreBusy:
@@ -166,17 +167,24 @@ class PostgresMedium:
         connection = connect(self._place, writes=True)
         session = Session(connection)
         try:
-            session.one(_HERE.end_connection, self._known_as)
+            self._end_former(session)
             if self._epoch is not None:
                 ownership.take_again(session, self._place, self._epoch)
             self._check_acknowledged(session)
-            self._known_as = _known_as(session)
         except BaseException:
             connection.close()
             raise
         self.session.use(connection)
+        self._former = self._former[-1:]
         self._lost_at = None
         log.info("store.connected_again", store=str(self._place))
+
+    def _end_former(self, session: Session) -> None:
+        known_as = _known_as(session)
+        for former in self._former:
+            session.one(_HERE.end_connection, former)
+        # Noted before it takes any lock: it may be lost at once.
+        self._former = [*self._former, known_as]
 
     def _check_acknowledged(self, session: Session) -> None:
         """The engine has acted on what was acknowledged; a server that does not have it would let memory run ahead of it."""

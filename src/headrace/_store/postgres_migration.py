@@ -12,7 +12,7 @@ from headrace.errors import ConfigurationError, StoreBusy, StoreError, StoreTooN
 _HERE = load("headrace._store", "postgres.sql")
 _STORE = load("headrace._store", "store.sql")
 
-_TRIES = 100
+_TRIES = 50
 _PAUSE = 0.02
 
 

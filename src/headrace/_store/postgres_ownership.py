@@ -21,7 +21,7 @@ _HERE = load("headrace._store", "postgres.sql")
 _STORE = load("headrace._store", "store.sql")
 
 # A server needs a moment to notice that an owner which was killed is gone.
-_TRIES = 100
+_TRIES = 50
 _PAUSE = 0.02
 
 

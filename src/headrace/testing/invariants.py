@@ -16,7 +16,7 @@ from headrace._store.maintenance import check
 from headrace._store.sqlite import open_sqlite_reader
 from headrace._store.statements import load
 
-__all__ = ["check_invariants"]
+__all__ = ["broken_invariants", "check_invariants"]
 
 # What `headrace check` asks of any store, and what only tests have the patience for.
 _QUESTIONS = {
@@ -42,6 +42,12 @@ def check_invariants(database: HasPath | Path) -> list[str]:
         with open_sqlite_reader(path) as reader:
             problems += reader.read(_wrong_payloads)
     return problems
+
+
+def broken_invariants(reader: Reader) -> list[str]:
+    """The same of a store that is no file, as far as SQL can tell."""
+    problems = [f"{name}: {row!r}" for name, question in _QUESTIONS.items() for row in reader.all(question)]
+    return problems + _wrong_payloads(reader)
 
 
 def _wrong_payloads(reader: Reader) -> list[str]:
