@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,8 +141,12 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
 def _kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(kind))
-    label = {"timedelta": "duration", "int | None": "int"}
-    name = kind.__name__ if inspect.isclass(kind) else str(kind)
+    label = {"timedelta": "duration", "int | None": "int", "Path | PostgresUrl": "Path` or `URL"}
+    name = (
+        kind.__name__
+        if inspect.isclass(kind)
+        else re.sub(r"\b[a-z_]+\.", "", str(kind).replace("headrace._store.location.", ""))
+    )
     return f"`{label.get(name, name)}`".replace("|", "\\|")
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
+from headrace._store.location import SCHEMA, Location, PostgresUrl, locate, without_secrets
 from headrace.errors import ConfigurationError
 
 __all__ = [
@@ -47,6 +48,14 @@ def _read_duration(given: object) -> object:
 Seconds = Annotated[timedelta, BeforeValidator(_read_duration)]
 
 
+def _read_place(given: object) -> object:
+    return locate(given) if isinstance(given, str) else given
+
+
+Place = Annotated[Path | PostgresUrl, BeforeValidator(_read_place)]
+"""A path, or a URL whose text shows no password."""
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,11 +63,22 @@ class _Group(BaseModel):
 class StoreSettings(_Group):
     """Where everything is kept."""
 
-    path: Path = Field(default=Path("headrace.db"), description="The file that holds all runs; its folder must exist.")
+    path: Place = Field(
+        default=Path("headrace.db"),
+        description="The file that holds all runs, in a folder that exists; or the URL of a Postgres database, `postgresql://user@host:5432/database`.",
+    )
+    postgres_schema: str = Field(default=SCHEMA, description="The schema of that database which holds all runs.")
     durability: Literal["safe", "fast"] = Field(
         default="safe",
         description="`safe`: what is acknowledged survives a power cut. `fast`: a power cut may take the last moments, a killed process takes nothing.",
     )
+
+    @property
+    def location(self) -> Location:
+        """What ``path`` and ``postgres_schema`` say together: an absolute path, or a URL with its schema."""
+        if isinstance(self.path, PostgresUrl):
+            return PostgresUrl(self.path.secret, self.postgres_schema)
+        return self.path.absolute()
 
 
 class ServerSettings(_Group):
@@ -218,5 +238,5 @@ def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]]) -> st
         name = _variable(tuple(str(part) for part in found["loc"]))
         text, source = taken.get(name, ("", ""))
         place = name if source != "option" else "--" + str(found["loc"][-1])
-        complaints.append(f"{place}={text!r}: {found['msg'].removeprefix('Value error, ')}")
+        complaints.append(f"{place}={without_secrets(text)!r}: {found['msg'].removeprefix('Value error, ')}")
     return "; ".join(complaints)

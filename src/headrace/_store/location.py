@@ -14,6 +14,7 @@ SCHEMA = "headrace"
 _SCHEMES = ("postgresql://", "postgres://")
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 _SECRET = re.compile("password|secret", re.IGNORECASE)
+_NO_PORT = re.compile(r":(?!\d+(?:[,/]|$))[^,/]*")
 _HIDDEN = "***"
 
 
@@ -62,6 +63,8 @@ def without_secrets(text: str) -> str:
     login, at, place = rest.rpartition("@")
     user = re.split("[:?]", login)[0]
     host, question, query = place.partition("?")
+    if not at and "[" not in host:  # a password without a host after it stands where the port should be
+        host = _NO_PORT.sub("", host)
     return f"{scheme}://{user}{at}{host}{question}{_public(query)}"
 
 

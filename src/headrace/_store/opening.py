@@ -59,6 +59,13 @@ def open_reader(location: Location) -> StoreReader:
     return open_postgres_reader(location)
 
 
+def open_server(url: PostgresUrl) -> StoreReader:
+    """Ask a server, whether it has a store or not."""
+    with _driver():
+        from headrace._store.postgres import PostgresReader
+    return PostgresReader(url)
+
+
 def owner_of(location: Location) -> Owner | None:
     """Who owns a store now, or None when nobody does."""
     if not isinstance(location, PostgresUrl):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._cli.problem import NOTHING
@@ -23,7 +21,7 @@ def check(screen: Screen, file: str | None) -> None:
     from headrace._store.maintenance import check as examine
     from headrace._store.statements import load
 
-    path = Path(file).absolute() if file else store_path(None)
+    path = store_path(file, instead="pg_amcheck examines the tables of a database")
     check_readable(path)
     questions = load("headrace._runs", "checks.sql")
     report = examine(path, {name: questions[name] for name in questions})

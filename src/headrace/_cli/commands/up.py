@@ -27,7 +27,9 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--store", metavar="FILE", help="The file that holds all runs; made if it is not there.")
+@click.option(
+    "--store", metavar="STORE", help="The file that holds all runs, made if it is not there; or a postgresql:// URL."
+)
 @click.option("--host", metavar="ADDRESS", help="The address to answer at; only this machine's own are allowed.")
 @click.option("--port", metavar="PORT", help="The port to answer at; 0 takes any free one.")
 @common
@@ -42,7 +44,7 @@ def up(screen: Screen, targets: tuple[str, ...], store: str | None, host: str | 
     settings = load_settings(store__path=store, server__host=host, server__port=port).settings
     logbook.configure(level=settings.log.level, form=settings.log.format)
     pipelines = target.load(targets)
-    check_writable(settings.store.path.absolute())
+    check_writable(settings.store.location)
     from headrace._app.wiring import build
 
     asyncio.run(_run(screen, build(pipelines, settings), settings))
