@@ -193,6 +193,7 @@ class PostgresDatabase(WriterAndReaders):
         self.place = opened.place
         self.schema = opened.schema
         self._owned = opened.ownership
+        self.left_in_order = self._owned is None or self._owned.left_in_order
         epoch = None if self._owned is None else self._owned.epoch
         reader = PostgresReader(opened.place, patience=patience)
         medium = PostgresMedium(opened.session, opened.place, epoch=epoch, patience=patience)
