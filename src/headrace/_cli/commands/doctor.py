@@ -125,7 +125,7 @@ def _server(url: Location) -> Iterator[Finding]:
     yield Finding("ok", "server", f"Postgres {version} at {url}")
     if "off" in (fsync, full_page_writes):
         detail = f"fsync is {fsync}, full_page_writes is {full_page_writes}: a power cut takes what was acknowledged"
-        yield Finding("warn", "server", detail, "turn both on")
+        yield Finding("warn", "sync", detail, "turn both on")
     if is_standby:
         yield Finding("fail", "server", "it is a standby, where nothing can be written", "give the URL of the primary")
 
