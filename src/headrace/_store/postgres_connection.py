@@ -88,7 +88,7 @@ def _parameters(place: PostgresUrl) -> dict[str, Any]:
         return {name: value for name, value in conninfo_to_dict(place.secret).items() if value is not None}
     except psycopg.Error:
         # Its text repeats what it could not read, and that may be the password.
-        form = "postgresql://user:password@host:5432/database, special characters as %40"
+        form = "postgresql://user@host:5432/database, with :password behind the user and special characters as %40"
         raise ConfigurationError(f"the URL of the database cannot be read; it looks like {form}") from None
 
 

@@ -121,7 +121,7 @@ def test_a_store_may_be_a_database() -> None:
 
 def test_the_password_of_a_database_is_not_shown() -> None:
     """`headrace config` is pasted into reports of problems."""
-    url = "postgresql://ann:sesame@host/runs?sslpassword=sesame"
+    url = "postgresql://ann:sesame@host/runs?sslpassword=sesame"  # pragma: allowlist secret
 
     loaded = read_settings({"HEADRACE_STORE__PATH": url})
 
