@@ -1,4 +1,4 @@
-"""What readers of a log rely on: positions grow in the order of commits, however many processes append."""
+"""What SQLite's single writer hides and several connections show: the order of a log, and decisions on what others change."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ TABLE = "CREATE TABLE log (pos INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT 
 CREATE = Statement("create", TABLE, definitions_rewritten(TABLE))
 APPEND = Statement("append", "INSERT INTO log (text) VALUES (:text) RETURNING pos")
 AFTER = Statement("after", "SELECT pos, text FROM log WHERE pos > :after ORDER BY pos")
+
+COUNTER = Statement("counter", "CREATE TABLE items (batch TEXT PRIMARY KEY, open INTEGER NOT NULL)")
+FILL = Statement("fill", "INSERT INTO items (batch, open) VALUES ('b', :open)")
+LOCK_ITEMS = Statement(
+    "lock_items",
+    "SELECT open FROM items WHERE batch = 'b'",
+    "SELECT open FROM items WHERE batch = 'b' FOR UPDATE",
+)
+FINISH = Statement("finish", "UPDATE items SET open = open - 1 WHERE batch = 'b'")
 
 WRITERS = 3
 EACH = 60
@@ -85,5 +94,28 @@ async def test_a_reader_with_one_cursor_misses_nothing(open_all: Callable[[], Aw
     seen = await following
     assert seen[-1] == "last"
     assert sorted(seen[:-1]) == sorted(f"{who}/{number}" for who in range(WRITERS) for number in range(EACH))
+    for database in databases:
+        await database.close()
+
+
+def finish_one(tx: Transaction) -> bool:
+    """Whether this was the last one: decided on the row, which is locked first."""
+    row = tx.one(LOCK_ITEMS)
+    assert row is not None
+    time.sleep(random.random() * 0.002)  # noqa: TID251  in the writer's thread
+    tx.run(FINISH)
+    return bool(row[0] == 1)
+
+
+async def test_the_last_of_a_batch_is_found_once(open_all: Callable[[], Awaitable[list[Database]]]) -> None:
+    """Two workers that finish the last two items at the same time would each leave the closing to the other."""
+    databases = await open_all()
+    await databases[0].write(lambda tx: tx.run(COUNTER))
+    await databases[0].write(lambda tx: tx.run(FILL, {"open": WRITERS * EACH}))
+
+    finished = [databases[number % len(databases)].write(finish_one) for number in range(WRITERS * EACH)]
+    closed = await asyncio.gather(*finished)
+
+    assert sum(closed) == 1
     for database in databases:
         await database.close()
