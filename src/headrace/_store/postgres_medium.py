@@ -28,6 +28,7 @@ _BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
     " SELECT pg_current_xact_id()::text, (SELECT value FROM meta WHERE name = 'owner_epoch')"
 )
+_OUTCOMES = {"committed": True, "aborted": False, "in progress": None}
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
 _MOST_TRIES = 20
@@ -141,7 +142,7 @@ class PostgresMedium:
                 return outcome
             if self._hurried.wait(pause):
                 break
-        raise StoreFailed("nobody can say whether the last operations were recorded; the next start finds out")
+        raise _unknown()
 
     def _ask_for_outcome(self) -> bool | None:
         try:
@@ -150,7 +151,9 @@ class PostgresMedium:
             outcome = _outcome(Session(self.session.connection), self._xid)
         except StoreBusy:
             return None
-        return {"committed": True, "aborted": False}.get(outcome)
+        if outcome not in _OUTCOMES:
+            raise _unknown()
+        return _OUTCOMES[outcome]
 
     def _note_loss(self, failure: StoreError) -> None:
         self.session.connection.close()
@@ -208,6 +211,10 @@ def _known_as(session: Session) -> Mapping[str, SqlValue]:
     return {"pid": row[0], "began": row[1]}
 
 
+def _unknown() -> StoreFailed:
+    return StoreFailed("nobody can say whether the last operations were recorded; the next start finds out")
+
+
 def _outcome(session: Session, xid: str) -> str:
     try:
         row = session.one(_HERE.outcome_of, {"xid": xid})
@@ -215,4 +222,4 @@ def _outcome(session: Session, xid: str) -> str:
         raise
     except StoreError:
         return "aborted"  # a number that this server has not given out
-    return str(row[0]) if row is not None else ""
+    return str(row and row[0])
