@@ -1,4 +1,8 @@
-"""Real servers for tests, as `scripts/servers` installs them: one for all test processes, gone with the last of these."""
+"""Real servers for tests, as `scripts/servers` installs them: one for all test processes, gone with the last of these.
+
+Whoever uses a server holds a lock on a file. A keeper, which no signal to the tests reaches, looks whether anybody still
+does, and takes the server away when nobody does: also after a test run that was killed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,18 @@ import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 
 _USER = "headrace"
+_SECONDS_BETWEEN_LOOKS = 0.3
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "max_connections": "200",
@@ -80,26 +87,44 @@ def shared_postgres(meeting_place: Path) -> Iterator[PostgresServer]:
     with (meeting_place / "postgres.users").open("w") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
         if not address.exists():
-            address.write_text(json.dumps(asdict(_begin())))
+            server = _begin()
+            address.write_text(json.dumps(asdict(server)))
+            _let_keep(users.name, address, server)
         server = PostgresServer(**json.loads(address.read_text()))
         fcntl.flock(users, fcntl.LOCK_SH)
         yield server
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return  # another process still uses it, and takes it along
-        address.unlink()
-        _end(server)
 
 
 @contextmanager
 def own_postgres() -> Iterator[PostgresServer]:
     """A server that a test may stop and kill."""
-    server = _begin()
-    try:
+    with (
+        tempfile.TemporaryDirectory(prefix="headrace-meeting-") as meeting_place,
+        shared_postgres(Path(meeting_place)) as server,
+    ):
         yield server
-    finally:
-        _end(server)
+
+
+def _let_keep(users: str, address: Path, server: PostgresServer) -> None:
+    # Without the folder of this file in the path: it has a package called `typing`.
+    command = [sys.executable, "-P", __file__, users, str(address), server.folder]
+    os.posix_spawn(sys.executable, command, os.environ, setsid=True)
+
+
+def keep(users: str, address: str, folder: str) -> None:
+    """Wait until nobody uses the server, then take it away."""
+    with Path(users).open("w") as file:
+        while True:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)  # noqa: TID251  in a process of its own
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                continue
+        Path(address).unlink(missing_ok=True)
+        with suppress(AssertionError):  # a test has stopped it already
+            _run(_program("pg_ctl"), "-w", "-s", "-D", f"{folder}/data", "stop", "-m", "immediate")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _begin() -> PostgresServer:
@@ -117,11 +142,6 @@ def _begin() -> PostgresServer:
     given.unlink()
     server.start()
     return server
-
-
-def _end(server: PostgresServer) -> None:
-    server.stop("immediate")
-    shutil.rmtree(server.folder)
 
 
 def _run(program: str | None, *words: str) -> None:
@@ -151,3 +171,7 @@ def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port
+
+
+if __name__ == "__main__":
+    keep(*sys.argv[1:])

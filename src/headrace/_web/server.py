@@ -11,6 +11,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import uvicorn
@@ -90,26 +91,30 @@ def _address(listening: socket.socket) -> str:
 @contextmanager
 def _token(store: Location) -> Iterator[tuple[str, Path]]:
     """A secret in a file that only this user can read: who may read the store may change it, nobody else."""
-    with _place_for_token(store) as file:
-        token = secrets.token_urlsafe(32)
-        with contextlib.suppress(FileNotFoundError):
-            file.unlink()
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, token.encode())
-        finally:
-            os.close(descriptor)
-        try:
-            yield token, file
-        finally:
-            file.unlink(missing_ok=True)
+    file = _place_for_token(store)
+    token = secrets.token_urlsafe(32)
+    with contextlib.suppress(FileNotFoundError):
+        file.unlink()
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, token.encode())
+    finally:
+        os.close(descriptor)
+    try:
+        yield token, file
+    finally:
+        file.unlink(missing_ok=True)
 
 
-@contextmanager
-def _place_for_token(store: Location) -> Iterator[Path]:
-    """Beside the file of a store; a database is nowhere in particular, so there the token gets a folder of its own."""
+def _place_for_token(store: Location) -> Path:
+    """Beside the file of a store; a database is nowhere in particular, so there it is a folder of this user."""
     if not isinstance(store, PostgresUrl):
-        yield store.with_name(store.name + ".token")
-        return
-    with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder) / "token"
+        return store.with_name(store.name + ".token")
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.stat(follow_symlinks=False)
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise ConfigurationError(f"{folder} is not this user's alone; remove it, or set XDG_RUNTIME_DIR")
+    # One owner a store, so that the one after a crash takes away what was left.
+    name = sha256(f"{store} {store.schema}".encode()).hexdigest()[:16]
+    return folder / f"{name}.token"
