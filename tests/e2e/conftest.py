@@ -91,6 +91,11 @@ class Outcome:
         return json.loads(self.out)
 
 
+def _listen_to_interrupts() -> None:
+    """In the child: a shell that runs the tests in the background lets them, and so their children, ignore Ctrl+C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @dataclass
 class Place:
     """A folder with a pipeline in it, where commands are typed."""
@@ -140,6 +145,7 @@ class Place:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                preexec_fn=_listen_to_interrupts,  # noqa: PLW1509 - it does one call of the system and takes no lock
             )
         self.owners.append(process)
         return process
