@@ -106,8 +106,12 @@ class EventLog:
         current = None if lifecycle is None else job_of(tx, Subject(job.kind, job.id))
         if lifecycle is None or current is None or current.generation != job.generation:
             return None
-        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state)
+        of_job = {"kind": job.kind, "id": job.id, "generation": job.generation}
+        others = tx.one(SQL.works_for_job, of_job) is not None
+        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state, others=others)
         if event is None:
+            if not current.terminal:
+                tx.run(SQL.hand_over, {"id": run_id, "number": number})
             return None
         topic, value = event
         try:
