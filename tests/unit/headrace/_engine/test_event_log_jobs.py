@@ -294,7 +294,7 @@ async def test_a_replay_begins_no_run_for_an_earlier_life_of_a_job() -> None:
         assert [run.state for run in harness.runs()] == ["failed", "completed"]
 
 
-parcels = Lifecycle(
+parcels: Lifecycle[Any] = Lifecycle(
     "parcel",
     moves=[
         ("parcel.asked", None, "asked"),
