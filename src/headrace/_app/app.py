@@ -19,6 +19,7 @@ from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
+from headrace._app.watchers import Watchers, WatcherView
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
@@ -123,6 +124,7 @@ class Headrace(EventCalls):
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
         self._conditions: list[Callable[[Reader], None]] = []
+        self._watchers: Watchers | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -148,6 +150,9 @@ class Headrace(EventCalls):
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._watchers = Watchers(self, self._clock, self.pipelines, wired)
+            self._stack.push_async_callback(self._watchers.stop)
+            self._begin_watchers()
         except BaseException:
             await self._stack.aclose()
             raise
@@ -158,6 +163,15 @@ class Headrace(EventCalls):
     ) -> None:
         await self._stack.aclose()
         self._engine = None
+
+    def _begin_watchers(self) -> None:
+        assert self._watchers is not None
+        self._watchers.begin()
+
+    @property
+    def watchers(self) -> tuple[WatcherView, ...]:
+        """What the pipelines keep running beside their flows, and how it is."""
+        return () if self._watchers is None else self._watchers.views()
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
@@ -189,7 +203,7 @@ class Headrace(EventCalls):
         return built if isinstance(built, tuple) else (built,)
 
     def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
-        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
+        """Those of ``settings``, ``stand_ins`` and ``tables`` that the wiring asks for by name."""
         assert pipeline.wire is not None
         wanted = inspect.signature(pipeline.wire).parameters
         given: dict[str, object] = {}
@@ -197,6 +211,8 @@ class Headrace(EventCalls):
             given["settings"] = self._settings_of(pipeline)
         if "stand_ins" in wanted:
             given["stand_ins"] = self.stand_ins
+        if "tables" in wanted:
+            given["tables"] = self.tables
         return given
 
     def _settings_of(self, pipeline: Pipeline) -> BaseModel:

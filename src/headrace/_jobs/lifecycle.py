@@ -66,6 +66,8 @@ class Lifecycle(Generic[D]):
 
     ``ends`` says for a run that works for a job which event its end is: keys ``completed``, ``failed``, ``timed_out``, ``cancelled``;
     values a topic, or (topic, function of a ``RunOutcome`` that gives the event's data). What is not given falls back to ``failed``.
+    A run that completes and leaves the job half way tells ``failed``, but not in one of the ``handovers``: states in which the job waits
+    for the next run.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Lifecycle(Generic[D]):
         notes: Sequence[str] = (),
         retry: tuple[str, str] | None = None,
         ends: Mapping[str, str | tuple[str, EndData]] | None = None,
+        handovers: Sequence[str] = (),
     ) -> None:
         if not _WORD.fullmatch(name):
             raise DefinitionError(
@@ -99,6 +102,7 @@ class Lifecycle(Generic[D]):
         for move in self.moves:
             self._by_topic.setdefault(move.topic, []).append(move)
         self.ends: Mapping[str, tuple[str, EndData | None]] = MappingProxyType(self._ends(ends or {}))
+        self.handovers = frozenset(handovers)
         self._check()
 
     @property
@@ -159,11 +163,17 @@ class Lifecycle(Generic[D]):
         ends = self.ends
         return bool(ends) and ends["cancelled"][0] == topic and ends["failed"][0] != topic
 
-    def end_of(self, outcome: RunOutcome, state: str) -> tuple[str, Any] | None:
-        """The event that tells the end of a run to its job in this state: topic and data; None when the job needs no word of it."""
+    def end_of(self, outcome: RunOutcome, state: str, *, others: bool = False) -> tuple[str, Any] | None:
+        """The event that tells the end of a run to its job in this state: topic and data; None when the job needs no word of it.
+
+        ``others``: further runs work for the job.
+        """
         if state in self.terminal or not self.ends:
             return None
         topic, data = self._end_event(outcome.state, state)
+        is_left_to_others = outcome.state == "completed" and (others or state in self.handovers)
+        if is_left_to_others and topic == self.ends["failed"][0]:
+            return None
         if data is not None:
             return topic, data(outcome)
         if outcome.state == "completed" and topic == self.ends["completed"][0]:
@@ -220,6 +230,8 @@ class Lifecycle(Generic[D]):
                     f"the move ({move.topic!r}, {min(late)!r}, {move.target!r}) leaves a terminal state; only retry= may"
                 )
         self._check_reach()
+        if odd := self.handovers - (set(self.states) - self.terminal):
+            raise self._wrong(f"handovers= names {min(odd)!r}, which is no state in which a job goes on")
         if twice := self._ambiguous():
             raise self._wrong(f"two moves of {twice[0]!r} leave {twice[1]!r}; keep one")
         if both := self.notes & self._by_topic.keys():
