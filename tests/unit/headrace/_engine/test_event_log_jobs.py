@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import Event, Lifecycle, Pipeline, Retry, flow, on, publish, sleep, start, step, use
-from headrace.errors import Conflict, NotFound, RunCancelled, RunFailed
+from headrace.errors import Conflict, DefinitionError, NotFound, RunCancelled, RunFailed
 from headrace.testing import FAULT_POINTS, Harness
 
 MINUTE = timedelta(minutes=1)
@@ -347,3 +347,33 @@ async def test_a_job_that_nobody_takes_over_stays_where_it_is() -> None:
         await harness.settle()
 
         assert (await harness.app.job("parcel", "p-1")).state == "packed"
+
+
+@flow(id="mending-{order}-{generation}")
+async def mending(order: str, generation: int, known: Order) -> int:
+    return known.steps
+
+
+async def test_a_run_gets_the_job_that_it_works_for() -> None:
+    """The event of a retry carries nothing; what the run has to know stands on the job."""
+    works = on(
+        ("order.placed", "order.retried"),
+        mending,
+        args=lambda event, job: (event.subject, job.generation, job.data),
+        job=orders,
+    )
+    workshop = Pipeline("workshop", flows=[mending], lifecycles=[orders], triggers=[works])
+    async with Harness(workshop) as harness:
+        await harness.publish("order.placed", subject="o-1")
+        await harness.settle()
+        await harness.app.retry_job("order", "o-1")
+        await harness.settle()
+
+        results = [await harness.app.handle(f"mending-o-1-{generation}").result() for generation in (1, 2)]
+        assert results == [1, 3]
+
+
+def test_arguments_that_take_a_job_need_its_lifecycle() -> None:
+    """An event that is about no job has none to give."""
+    with pytest.raises(DefinitionError, match="say of which lifecycle"):
+        on("order.placed", mending, args=lambda event, job: (job.id, 1, job.data))
