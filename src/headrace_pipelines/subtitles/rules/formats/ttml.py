@@ -131,8 +131,9 @@ def write(cues: Iterable[Cue]) -> str:
         [
             '<?xml version="1.0" encoding="utf-8"?>',
             f'<tt xmlns="{_NAMESPACE}" xmlns:tts="{_NAMESPACE}#styling">',
-            '  <head><layout><region xml:id="top" tts:origin="0% 5%" tts:extent="100% 20%" tts:textAlign="center"/>'
-            "</layout></head>",
+            "  <head><layout>",
+            '    <region xml:id="top" tts:origin="0% 5%" tts:extent="100% 20%" tts:textAlign="center"/>',
+            "  </layout></head>",
             "  <body>",
             "    <div>",
             *rows,
