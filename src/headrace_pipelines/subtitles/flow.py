@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from headrace import flow, now, publish, sleep_until, start, wait_event
+from headrace.errors import ServiceError
 from headrace_pipelines.subtitles.lifecycle import (
     DOWNLOAD_PARKED,
     DOWNLOAD_REQUESTED,
@@ -38,9 +39,10 @@ from headrace_pipelines.subtitles.lifecycle import (
 )
 from headrace_pipelines.subtitles.model import Media, Order, Scored, TranslationOrder, Wanted
 from headrace_pipelines.subtitles.steps import (
-    Placed,
+    Looked,
     Taken,
     Waiting,
+    download_url,
     look_at,
     open_translation,
     place,
@@ -70,14 +72,18 @@ async def download(job: str, attempt: int, order: Order) -> None:
     """Find a subtitle in the wanted language, or one to translate; or say that there is none."""
     async with _telling_of_failure(DOWNLOADER):
         await publish(DOWNLOAD_STARTED, DownloadStarted(language=str(order.wanted)), source=DOWNLOADER)
-        media = await look_at(order)
-        found = await _first_good(job, attempt, media, order, order.wanted)
-        if found is not None:
-            await _finish(job, media, order, found)
-            return
-        if order.translate and await _hand_to_translator(job, attempt, media, order):
-            return
-        await _give_up(job, attempt, order)
+        looked = await look_at(order)
+        if (present := looked.path_of(order.wanted)) is not None:
+            await _say_present(job, order, present)
+        elif (found := await _first_good(job, attempt, looked.media, order, order.wanted)) is not None:
+            await _finish(job, looked.media, order, found)
+        elif not order.translate or not await _hand_to_translator(job, attempt, looked, order):
+            await _give_up(job, attempt, order)
+
+
+async def _say_present(job: str, order: Order, path: str) -> None:
+    url = await download_url(job, order.wanted)
+    await publish(READY, Ready(subtitle_path=path, download_url=url, language=order.language, source="library"), source=DOWNLOADER)
 
 
 async def _finish(job: str, media: Media, order: Order, found: Taken) -> None:
@@ -87,23 +93,34 @@ async def _finish(job: str, media: Media, order: Order, found: Taken) -> None:
         file_id=found.file_id, score=found.score, machine_translated=found.machine_translated, warnings=found.warnings,
     )  # fmt: skip
     await publish(READY, ready, source=DOWNLOADER)
-    await tell_player(placed.path)
+    await _tell_player(placed.path)
 
 
-async def _hand_to_translator(job: str, attempt: int, media: Media, order: Order) -> bool:
+async def _tell_player(path: str) -> None:
+    with suppress(ServiceError):  # the subtitle is there; the history shows why the player does not know
+        await tell_player(path)
+
+
+async def _hand_to_translator(job: str, attempt: int, looked: Looked, order: Order) -> bool:
     for language in order.fallback:
-        wanted = Wanted(language=language)
-        found = await _first_good(job, attempt, media, order, wanted)
-        if found is not None:
-            placed = await place(job, media, found, wanted)
-            await publish(TRANSLATE_REQUESTED, _translation_of(order, placed, language), source=DOWNLOADER)
+        path = await _to_translate(job, attempt, looked, order, Wanted(language=language))
+        if path is not None:
+            await publish(TRANSLATE_REQUESTED, _translation_of(order, path, language), source=DOWNLOADER)
             return True
     return False
 
 
-def _translation_of(order: Order, placed: Placed, language: str) -> TranslationOrder:
+async def _to_translate(job: str, attempt: int, looked: Looked, order: Order, wanted: Wanted) -> str | None:
+    """A file in a language to translate from: one that lies there, or else one that is found."""
+    if (present := looked.path_of(wanted)) is not None:
+        return present
+    found = await _first_good(job, attempt, looked.media, order, wanted)
+    return None if found is None else (await place(job, looked.media, found, wanted)).path
+
+
+def _translation_of(order: Order, path: str, language: str) -> TranslationOrder:
     return TranslationOrder(
-        subtitle_file_path=placed.path, source_language=language, target_language=order.language,
+        subtitle_file_path=path, source_language=language, target_language=order.language,
         video_title=order.video_title, video_url=order.video_url, reason=f"no subtitle in {order.wanted} was found",
         hearing_impaired=order.hearing_impaired, forced=order.forced,
     )  # fmt: skip
@@ -138,11 +155,10 @@ async def _park(topic: str, waiting: Waiting, role: str) -> None:
     """Nothing goes on before the service wants to hear of us again: until then this is a row."""
     parked = Parked(service=waiting.service, reason=waiting.reason, retry_at=waiting.until)
     await publish(topic, parked, source=role)
-    if waiting.quota:
-        # Named by what it says: a hundred jobs that meet the same wall tell of it once.
-        used_up = QuotaUsedUp(provider=waiting.service, resets_at=waiting.until)
-        event_id = f"{waiting.service}/{waiting.until.isoformat()}"
-        await publish(QUOTA_USED_UP, used_up, subject=waiting.service, id=event_id, source=role)
+    # Named by what it says: a hundred jobs that meet the same wall tell of it once.
+    used_up = QuotaUsedUp(provider=waiting.service, resets_at=waiting.until)
+    event_id = f"{waiting.service}/{waiting.until.isoformat()}"
+    await publish(QUOTA_USED_UP, used_up, subject=waiting.service, id=event_id, source=role)
     await sleep_until(waiting.until)
 
 
@@ -159,7 +175,7 @@ async def translate(job: str, attempt: int, known: JobData) -> None:
 
         async def part(number: int) -> None:
             async with room:
-                while (waiting := await translate_chunk(job, attempt, order, number)) is not None:
+                while (waiting := await translate_chunk(job, attempt, order, plan.digest, number)) is not None:
                     await _park(TRANSLATE_PARKED, waiting, TRANSLATOR)
 
         # All are let end before the first failure counts: each accepted part is one that the next attempt need not pay.
@@ -167,14 +183,14 @@ async def translate(job: str, attempt: int, known: JobData) -> None:
         for error in ended:
             if isinstance(error, BaseException):
                 raise error
-        done = await place_translation(job, attempt, order)
+        done = await place_translation(job, attempt, order, plan.digest)
         translated = Translated(
             translated_path=done.placed.path, download_url=done.placed.download_url, source_language=order.source_language,
             target_language=order.target_language, model=plan.model, cues=plan.cues, flagged=done.flagged,
         )  # fmt: skip
         await publish(TRANSLATED, translated, source=TRANSLATOR)
     await publish(TRANSLATION_COMPLETED, done.completed, subject=done.placed.path, source=TRANSLATOR)
-    await tell_player(done.placed.path)
+    await _tell_player(done.placed.path)
     if known.order is not None:
         await start(look_again, job, attempt, known.order)
 
@@ -188,8 +204,8 @@ async def look_again(job: str, attempt: int, order: Order) -> str:
             pause = SOON if now() - began < FIRST_WEEKS else LATER
             await wait_event(JOB_RETRIED, subject=subtitles.job(job), timeout=pause)
         except TimeoutError:
-            media = await look_at(order)
-            found = await search(job, attempt, media, order.wanted, order.preferred_sources)
+            looked = await look_at(order)
+            found = await search(job, attempt, looked.media, order.wanted, order.preferred_sources, fresh=True)
             if any(not offer.candidate.machine_translated for offer in found):
                 await publish(JOB_RETRIED, subject=subtitles.job(job), source=MANAGER)
                 return "found"

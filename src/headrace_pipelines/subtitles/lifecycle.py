@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -189,8 +190,23 @@ def fold(before: JobData | None, event: Event[Any]) -> JobData:
     return known
 
 
+FINAL = {"outside_roots", "not_ours", "name_too_long", "not_a_subtitle", "encoding_unknown", "key_refused", "model_unknown"}
+"""What is wrong will be wrong at the next attempt, too, until somebody does something about it."""
+
+
+def failed(error: Exception) -> Failed:
+    """What a job is told about what went wrong."""
+    return _as_failed(type(error).__name__, str(error))
+
+
 def _failed(outcome: RunOutcome) -> Failed:
-    return Failed(error_message=outcome.error_message or f"it ended as {outcome.state}", error_type=outcome.error_type)
+    return _as_failed(outcome.error_type or outcome.state, outcome.error_message or f"the run ended as {outcome.state}")
+
+
+def _as_failed(error_class: str, message: str) -> Failed:
+    """``ServiceUnavailable`` is ``service_unavailable``."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", error_class).lower()
+    return Failed(error_message=message or kind, error_type=kind, retryable=kind not in FINAL)
 
 
 _PENDING, _QUEUED, _IN_PROGRESS = Status.PENDING, Status.DOWNLOAD_QUEUED, Status.DOWNLOAD_IN_PROGRESS

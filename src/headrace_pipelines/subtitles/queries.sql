@@ -55,14 +55,16 @@ SELECT path, job, video_url, language, provider, file_id, machine, score, sha256
 SELECT path, job, video_url, language, provider, file_id, machine, score, sha256, cues, source FROM subtitles_files WHERE job = :job ORDER BY at DESC
 
 -- name: keep_chunk
--- A part of a translation that was accepted; whoever came first is right.
-INSERT INTO subtitles_chunks (key, texts, flagged, model, prompt_tokens, completion_tokens, cost, at)
-VALUES (:key, :texts, :flagged, :model, :prompt_tokens, :completion_tokens, :cost, :at)
-ON CONFLICT (key) DO NOTHING
+-- A part of a translation, or the same with more of its lines.
+INSERT INTO subtitles_chunks (key, texts, model, prompt_tokens, completion_tokens, cost, at)
+VALUES (:key, :texts, :model, :prompt_tokens, :completion_tokens, :cost, :at)
+ON CONFLICT (key) DO UPDATE SET texts = excluded.texts, at = excluded.at,
+    prompt_tokens = subtitles_chunks.prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = subtitles_chunks.completion_tokens + excluded.completion_tokens, cost = subtitles_chunks.cost + excluded.cost
 
 -- name: chunk
--- A part of a translation that was accepted before.
-SELECT texts, flagged, model, prompt_tokens, completion_tokens, cost FROM subtitles_chunks WHERE key = :key
+-- What is known of a part of a translation.
+SELECT texts, model, prompt_tokens, completion_tokens, cost FROM subtitles_chunks WHERE key = :key
 
 -- name: begin_translation
 -- A translation has been planned.
@@ -83,7 +85,7 @@ GROUP BY t.chunks, t.cues, t.began_at
 
 -- name: parts_of
 -- The parts of a translation that are done, in order.
-SELECT c.texts, c.flagged, c.model, c.prompt_tokens, c.completion_tokens, c.cost, d.place, d.cached
+SELECT c.texts, c.model, c.prompt_tokens, c.completion_tokens, c.cost, d.place, d.cached
 FROM subtitles_translated AS d JOIN subtitles_chunks AS c ON c.key = d.key
 WHERE d.job = :job AND d.attempt = :attempt ORDER BY d.place
 

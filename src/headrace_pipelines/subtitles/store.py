@@ -15,8 +15,7 @@ from headrace_pipelines.subtitles.model import Candidate, Scored
 SQL = load_statements("headrace_pipelines.subtitles")
 _CANDIDATES = TypeAdapter(tuple[Candidate, ...])
 _OFFERS = TypeAdapter(tuple[Scored, ...])
-_TEXTS = TypeAdapter(tuple[str, ...])
-_NUMBERS = TypeAdapter(tuple[int, ...])
+_TEXTS = TypeAdapter(tuple[str | None, ...])
 _Values = dict[str, int | float | str | bytes | None]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -50,10 +49,9 @@ class Offers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a translation that was accepted; ``flagged`` are places of cues in it that kept their source text."""
+    """A part of a translation; None stands for a line for which nothing good enough came back."""
 
-    texts: tuple[str, ...]
-    flagged: tuple[int, ...]
+    texts: tuple[str | None, ...]
     model: str
     prompt_tokens: int
     completion_tokens: int
@@ -149,8 +147,8 @@ class Store:
     async def keep_part(self, key: str, part: Part, *, job: str, attempt: int, place: int, at: datetime) -> None:
         """Checkpoint and progress in one transaction."""
         values: _Values = {
-            "key": key, "texts": _TEXTS.dump_json(part.texts).decode(), "flagged": _NUMBERS.dump_json(part.flagged).decode(),
-            "model": part.model, "prompt_tokens": part.prompt_tokens, "completion_tokens": part.completion_tokens,
+            "key": key, "texts": _TEXTS.dump_json(part.texts).decode(), "model": part.model,
+            "prompt_tokens": part.prompt_tokens, "completion_tokens": part.completion_tokens,
             "cost": part.cost, "at": micros(at),
         }  # fmt: skip
 
@@ -173,7 +171,7 @@ class Store:
     def parts_of(self, job: str, attempt: int) -> dict[int, Part]:
         """The parts of a translation that are done, by their place."""
         rows = self._tables.read(lambda reader: reader.all(SQL.parts_of, {"job": job, "attempt": attempt}))
-        return {row[6]: _part(row) for row in rows}
+        return {row[5]: _part(row) for row in rows}
 
     # Services
 
@@ -206,9 +204,9 @@ def _kept(row: tuple[Any, ...]) -> Kept:
 
 
 def _part(row: tuple[Any, ...]) -> Part:
-    texts, flagged, model, prompt_tokens, completion_tokens, cost = row[:6]
+    texts, model, prompt_tokens, completion_tokens, cost = row[:5]
     return Part(
-        texts=_TEXTS.validate_json(texts), flagged=_NUMBERS.validate_json(flagged), model=model, prompt_tokens=prompt_tokens,
+        texts=_TEXTS.validate_json(texts), model=model, prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens, cost=cost,
     )  # fmt: skip
 

@@ -51,8 +51,7 @@ CREATE INDEX subtitles_files_by_video ON subtitles_files (video_url);
 
 CREATE TABLE subtitles_chunks (       -- accepted parts of translations: checkpoint and cache in one
     key               TEXT    NOT NULL PRIMARY KEY,
-    texts             TEXT    NOT NULL,
-    flagged           TEXT    NOT NULL,
+    texts             TEXT    NOT NULL,   -- null for a line for which nothing good enough came back
     model             TEXT    NOT NULL,
     prompt_tokens     INTEGER NOT NULL,
     completion_tokens INTEGER NOT NULL,
