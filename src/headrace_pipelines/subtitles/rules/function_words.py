@@ -51,6 +51,9 @@ _WORDS = {
         "vi": "không tôi anh là có và em của một người cô ấy đi ta cho này đó gì được chúng",
     }.items()
 }
+# Written in two scripts, or under several names.
+_WORDS["sr"] |= _WORDS["hr"]
+_WORDS |= {"bs": _WORDS["sr"], "ms": _WORDS["id"], "nb": _WORDS["no"]}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -70,7 +73,7 @@ def likely_language(text: str, wanted: str) -> Guess | None:
     hits = {language: sum(words[word] for word in known) for language, known in _WORDS.items()}
     best = max(hits, key=lambda language: hits[language])
     # Without small words it is no text: names, songs, a language that is not listed.
-    if best == primary(wanted) or hits[best] < words.total() * 0.15:
+    if hits[best] <= hits[primary(wanted)] or hits[best] < words.total() * 0.15:
         return None
     # Words that both have speak for neither.
     common = sum(words[word] for word in mine & _WORDS[best])

@@ -144,7 +144,7 @@ def parse_language(code: str) -> str:
     except ValueError:
         raise UnknownLanguage(code, _nearest(plain)) from None
     # Extensions say how to sort or count, and a private part means something to one party only.
-    known = tag.language and tag.language not in _NO_LANGUAGE and not (tag.extensions or tag.private)
+    known = (tag.language or "").isalpha() and tag.language not in _NO_LANGUAGE and not (tag.extensions or tag.private)
     if not known or not tag.is_valid():
         raise UnknownLanguage(code, _nearest(plain))
     return PROVIDER_CODES.get(tag.to_tag().lower(), tag.to_tag())
