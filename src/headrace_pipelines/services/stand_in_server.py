@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ class StandInServer:
         self.asked: list[Asked] = []
         self._routes = [Route(path, self._noting(handler), methods=[method]) for method, path, handler in routes]
         self._server: _Server | None = None
+        self._answering: set[asyncio.Task[Response]] = set()
 
     @property
     def url(self) -> str:
@@ -78,6 +80,9 @@ class StandInServer:
         server, self._server = self._server, None
         if server is not None:
             server.close()
+        # An answer that is being held back is for nobody any more.
+        for task in self._answering:
+            task.cancel()
 
     def _noting(self, handler: Handler) -> Handler:
         async def note(request: Request) -> Response:
@@ -94,9 +99,21 @@ class StandInServer:
                     body=body,
                 )
             )
-            return await handler(request)
+            return await self._answer(handler, request)
 
         return note
+
+    async def _answer(self, handler: Handler, request: Request) -> Response:
+        task = asyncio.ensure_future(handler(request))
+        self._answering.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._server is None:
+                return Response("the stand-in is stopping", status_code=503)
+            raise
+        finally:
+            self._answering.discard(task)
 
 
 class _Server(uvicorn.Server):
@@ -118,6 +135,3 @@ class _Server(uvicorn.Server):
             server.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        # An answer that is being held back is for nobody any more.
-        for task in list(self.server_state.tasks):
-            task.cancel()

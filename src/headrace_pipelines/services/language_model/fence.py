@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"\A\s*```[A-Za-z0-9_-]*[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*```[A-Za-z0-9_-]*[ \t]*\r?\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
 
 def without_fence(text: str) -> str:

@@ -28,7 +28,7 @@ _OVERHEAD = 900
 """Tokens of what is said besides the lines: instructions, glossary, context."""
 _SHORTEST = 0.6
 """A chunk is not cut shorter than this share of what would fit, however good the place is."""
-_SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]♪\s]*\Z")
+_SENTENCE_END = re.compile(r"[.!?…。！？؟।][\"'”’»)\]♪\s]*\Z")  # noqa: RUF001 - sentences end so in Chinese
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

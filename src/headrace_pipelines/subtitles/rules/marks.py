@@ -9,7 +9,7 @@ from collections import Counter
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _POSITION = re.compile(r"\{\\[^{}]*\}")
 _NOTES = "♩♪♫♬"
-_DASHES = "-‐‑‒–—―−"
+_DASHES = "-‐‑‒–—―−"  # noqa: RUF001 - writers and models use them all
 _SPACES = re.compile(r"\s+")
 # Marks that only say in which direction to write.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

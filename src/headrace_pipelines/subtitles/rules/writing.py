@@ -58,7 +58,7 @@ _SUBTAGS = {
 
 def _table() -> dict[str, tuple[str, tuple[str, ...]]]:
     latin = (entry.split(None, 1) for entry in _LATIN.split("|"))
-    table = {tag: (name.strip(), ("LATIN",)) for tag, name in latin}
+    table: dict[str, tuple[str, tuple[str, ...]]] = {tag: (name.strip(), ("LATIN",)) for tag, name in latin}
     for entry in _OTHERS.split("|"):
         tag, *name, scripts = entry.split()
         table[tag] = (" ".join(name), tuple(scripts.split(",")))

@@ -178,7 +178,7 @@ def _schema(schema: JsonValue) -> JsonValue:
 
 def _error(reply: Reply, service: str, model: str) -> ServiceError:
     error = reply.error
-    message = str(error.get("message") or reply.text or "nothing")
+    message = str(error.get("message") or reply.text or "nothing").rstrip(".")
     said = f"{service} answered {reply.status}: {message}"
     reasons = _reasons(error)
     if reply.status == 429:

@@ -23,6 +23,7 @@ from headrace_pipelines.services.language_model.tokens import estimated_tokens
 
 _SHOWN = 200
 _PER_MESSAGE = 4
+_SHORTEST_SECRET = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +137,20 @@ class Line:
 
     def _object(self, response: httpx2.Response) -> dict[str, JsonValue] | None:
         try:
-            body = json.loads(self._clean(response.text)) if response.content else None
+            body = json.loads(response.text) if response.content else None
         except (ValueError, RecursionError):
             return None
-        return body if isinstance(body, dict) else None
+        if not isinstance(body, dict):
+            return None
+        if "error" in body:
+            body["error"] = json.loads(self._clean(json.dumps(body["error"])))
+        return body
 
     def _clean(self, text: str) -> str:
         # Services like to repeat the key that they refuse; it belongs in no message, log or journal.
-        return text.replace(self.key.get_secret_value(), "***") if self.key else text
+        key = self.key.get_secret_value() if self.key else ""
+        # Local servers take any word for a key, and such a word is no secret but may be part of others.
+        return text.replace(key, "***") if len(key) >= _SHORTEST_SECRET else text
 
     def _obey(self, reply: Reply) -> None:
         if reply.status == 200 and (pause := until_reset(reply.headers)) is not None:

@@ -203,7 +203,7 @@ def _messages(prompt: Prompt, dialect: Dialect) -> list[JsonValue]:
 
 def _error(reply: Reply, service: str, model: str) -> ServiceError:
     error = reply.error
-    message = str(error.get("message") or reply.text or "nothing")
+    message = str(error.get("message") or reply.text or "nothing").rstrip(".")
     code, kind = str(error.get("code") or ""), str(error.get("type") or "")
     status = int(code) if reply.status == 200 and code.isdecimal() else reply.status
     said = f"{service} answered {status}: {message}"
