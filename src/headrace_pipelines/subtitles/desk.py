@@ -15,6 +15,7 @@ from headrace_pipelines.subtitles import files
 from headrace_pipelines.subtitles.lifecycle import DOWNLOAD_REQUESTED, MANAGER, TRANSLATE_REQUESTED, JobData, subtitles
 from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder
 from headrace_pipelines.subtitles.ports import Policy, Ports
+from headrace_pipelines.subtitles.rules.formats import LARGEST
 from headrace_pipelines.subtitles.rules.identity import fingerprint, job_of_order, job_of_translation
 from headrace_pipelines.subtitles.store import Extent, Store
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from headrace import Headrace
 
 SubtitleJob = Job[JobData]
+_PAGE = 500
 _AGAIN = {Status.FAILED, Status.CANCELLED, Status.SUBTITLE_MISSING}
 
 
@@ -37,7 +39,10 @@ async def accept(app: Headrace, order: Order) -> Accepted:
     """One job for however many identical requests."""
     policy = app.use(Ports).policy
     path = local_path(order.video_url)
-    known = None if path is None else await asyncio.to_thread(_fingerprint_of, path, policy)
+    try:
+        known = None if path is None else await asyncio.to_thread(_fingerprint_of, path, policy)
+    except files.FileError as error:
+        raise ValueRefused(str(error)) from error
     job_id = job_of_order(order, known)
     return await _accept(app, job_id, DOWNLOAD_REQUESTED, order)
 
@@ -45,7 +50,11 @@ async def accept(app: Headrace, order: Order) -> Accepted:
 async def accept_translation(app: Headrace, order: TranslationOrder) -> Accepted:
     """The same for a file that is there already."""
     policy = app.use(Ports).policy
-    content = await asyncio.to_thread(files.read, Path(order.subtitle_file_path), policy.roots)
+    path, roots = Path(order.subtitle_file_path), (*policy.roots, policy.output)
+    try:
+        content = await asyncio.to_thread(files.read_whole, path, roots, largest=LARGEST)
+    except files.FileError as error:
+        raise ValueRefused(str(error)) from error
     return await _accept(app, job_of_translation(order, content), TRANSLATE_REQUESTED, order)
 
 
@@ -84,8 +93,34 @@ def local_path(url: str) -> Path | None:
 
 
 def _fingerprint_of(path: Path, policy: Policy) -> str | None:
-    looked = files.look(path, policy.roots)
-    return fingerprint(looked.moviehash, looked.size)
+    video = files.read_video(path, policy.roots)
+    return fingerprint(video.moviehash, video.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    jobs: tuple[SubtitleJob, ...]
+    next: int | None
+    """Where the next page begins; None if this is the last one."""
+
+
+async def jobs(
+    app: Headrace, *, state: Status | None = None, language: str | None = None, before: int | None = None, count: int
+) -> Page:
+    """Jobs, the one that moved last first."""
+    found: list[SubtitleJob] = []
+    while True:
+        page = await app.jobs(subtitles, state=state, before=before, count=_PAGE)
+        found += [job for job in page if language is None or job.data.wanted_language == language]
+        if len(found) >= count or len(page) < _PAGE:
+            break
+        before = page[-1].position
+    is_last = len(found) <= count and len(page) < _PAGE
+    return Page(jobs=tuple(found[:count]), next=None if is_last else found[count - 1].position)
+
+
+async def is_there(path: str) -> bool:
+    return await asyncio.to_thread(Path(path).is_file)
 
 
 def progress(job: SubtitleJob, extent: Extent | None) -> int:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
+from fastapi.routing import APIRoute
 
+from headrace import Event
 from headrace.errors import Conflict, JobNotFound, NotFound, ValueRefused
 from headrace.web import App
 from headrace_pipelines.subtitles import desk
 from headrace_pipelines.subtitles.lifecycle import subtitles
-from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder
+from headrace_pipelines.subtitles.model import Order, Scored, Status, TranslationOrder
 from headrace_pipelines.subtitles.ports import Ports
 from headrace_pipelines.subtitles.rules.languages import parse_language, parse_wanted
 from headrace_pipelines.subtitles.schemas import (
@@ -31,15 +34,31 @@ from headrace_pipelines.subtitles.schemas import (
 )
 from headrace_pipelines.subtitles.store import Store
 
-router = APIRouter()
-Count = Annotated[int, Query(ge=1, le=500)]
-
-
 class SubtitleJobNotFound(NotFound):
     """There is no such job."""
 
     def __str__(self) -> str:
         return "Subtitle job not found"
+
+
+class WithDetail(APIRoute):
+    """Says what is not there as the original did, too: in ``detail``."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except SubtitleJobNotFound as error:
+                told = {"code": "job_not_found", "message": str(error), "hint": "GET /subtitles lists the jobs"}
+                return JSONResponse({"detail": str(error), "error": told}, 404)
+
+        return handle
+
+
+router = APIRouter(route_class=WithDetail)
+Count = Annotated[int, Query(ge=1, le=500)]
 
 
 @router.post("/subtitles/download", status_code=201, responses={200: {"model": JobObject}})
@@ -82,7 +101,7 @@ async def list_subtitles(
     response: Response,
     status: Annotated[str | None, Query(description="Also `downloading`, `translating`, `completed`.")] = None,
     language: str | None = None,
-    cursor: Annotated[str | None, Query(description="What `X-Next-Cursor` of the page before said.")] = None,
+    cursor: Annotated[int | None, Query(ge=0, le=2**62, description="`X-Next-Cursor` of the page before.")] = None,
     limit: Count = 50,
 ) -> list[JobObject]:
     """Jobs, the one that moved last first."""
@@ -90,7 +109,7 @@ async def list_subtitles(
     tag = None if language is None else _refusing(parse_language, language)
     page = await desk.jobs(app, state=wanted, language=tag, before=cursor, count=limit)
     if page.next is not None:
-        response.headers["X-Next-Cursor"] = page.next
+        response.headers["X-Next-Cursor"] = str(page.next)
     return [_job_object(app, job) for job in page.jobs]
 
 
@@ -251,3 +270,19 @@ def _job_object(app: App, job: desk.SubtitleJob) -> JobObject:
         warnings=list(data.warnings),
         subtitle_path=data.path,
     )
+
+
+def _event_object(event: Event[Any]) -> EventObject:
+    return EventObject(
+        event_type=event.topic, timestamp=event.time, source=event.source, payload=event.data, seq=event.sequence,
+        attempt=event.generation, applied=bool(event.applied), reason=event.reason, event_id=event.id, schema_version=event.version,
+    )  # fmt: skip
+
+
+def _offer_object(offer: Scored, chosen: set[tuple[str, str]]) -> OfferObject:
+    candidate = offer.candidate
+    return OfferObject(
+        provider=candidate.provider, file_id=candidate.file_id, language=candidate.language, release=candidate.release_name,
+        score=offer.score, matches=list(offer.matches), rejected=offer.rejected, machine_translated=candidate.machine_translated,
+        chosen=(candidate.provider, candidate.file_id) in chosen,
+    )  # fmt: skip

@@ -253,9 +253,9 @@ def _useless(offer: Scored, problem: str) -> Taken:
 
 def _read(body: tuple[bytes, str], media: Media, wanted: Wanted, policy: Policy) -> Document:
     member = unpack(body[0], name=body[1], release=media.release, language=wanted.language)
-    document = mend(formats.read(member.content, language=wanted.language, name=member.name, fps=media.fps))
+    document = mend(formats.read(member.data, language=wanted.language, name=member.name, fps=media.fps))
     refuse_unfit(
-        document, size=len(member.content), language=wanted.language, duration=media.duration, forced=wanted.forced
+        document, size=len(member.data), language=wanted.language, duration=media.duration, forced=wanted.forced
     )
     return replace(document, cues=without_adverts(document.cues)) if policy.strip_adverts else document
 
