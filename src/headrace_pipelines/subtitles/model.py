@@ -99,6 +99,8 @@ class Candidate:
     downloads: int = 0
     rating: float = 0.0
     uploaded_at: datetime | None = None
+    parts: int = 1
+    """Into how many files it is split, as for a film on two discs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,14 @@
-"""What the pipeline needs of a place where subtitles are found."""
+"""What the pipeline needs of a place where subtitles are found.
+
+ServiceError
+├── QuotaUsedUp                     no more downloads before `resets_at`
+├── FileGone                        this file is not to be had; another candidate may be
+├── ServiceUnavailable              worth another attempt
+│   └── RateLimited                 after `retry_after`
+├── ServiceRefused                  another attempt would get the same answer
+│   └── AccessRefused               the provider does not let us in; somebody must look at the settings
+└── UnexpectedAnswer                the protocol does not allow what came back
+"""
 
 from __future__ import annotations
 
@@ -6,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from headrace.errors import ServiceError
+from headrace.errors import ServiceError, ServiceRefused
 from headrace_pipelines.subtitles.model import Candidate, Media, Wanted
 
 
@@ -55,6 +65,10 @@ class FileGone(ServiceError):
 
     def __str__(self) -> str:
         return f"{self.provider} does not give file {self.file_id}: {self.reason}"
+
+
+class AccessRefused(ServiceRefused):
+    """The provider does not let us in: key, user agent or password are wrong; somebody must look at the settings."""
 
 
 class SubtitleProvider(Protocol):
