@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Protocol
 
 from headrace_pipelines.services.language_model.port import LanguageModel
 from headrace_pipelines.subtitles.model import Wanted
 from headrace_pipelines.subtitles.rules.languages import SameLanguages
 from headrace_pipelines.subtitles.rules.rtl import Profile
-from headrace_pipelines.subtitles.services.player.port import Player
 from headrace_pipelines.subtitles.services.subtitle_provider.port import SubtitleProvider
 from headrace_pipelines.subtitles.services.web_video.port import WebVideos
+
+
+class Player(Protocol):
+    async def refresh(self, path: Path) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
