@@ -12,6 +12,7 @@ import unicodedata
 from enum import StrEnum
 
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LONGEST_LINE = 1000
 _EMBED, _POP, _RIGHT = "\u202b", "\u202c", "\u200f"
 _ENDS = ".!?,:;…؟،؛)]»\"'"
 
@@ -44,7 +45,8 @@ def apply_profile(text: str, profile: Profile) -> str:
 
 
 def _is_right_to_left(line: str) -> bool:
-    return any(unicodedata.bidirectional(sign) in {"R", "AL"} for sign in line)
+    # The patterns below look back and forth; no line of a subtitle is that long.
+    return len(line) < _LONGEST_LINE and any(unicodedata.bidirectional(sign) in {"R", "AL"} for sign in line)
 
 
 def _embed(line: str) -> str:

@@ -15,7 +15,8 @@ from .advanced import declared_versions
 
 _FRAMES = re.compile(r"^\s*\{\s*[0-9]+\s*\}\s*\{\s*[0-9]*\s*\}", re.MULTILINE)
 _TTML = re.compile(r"<(?:[\w-]+:)?tt[\s>]")
-_HTML = re.compile(r"<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>]", re.IGNORECASE)
+_HTML = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
+_HTML_INSIDE = re.compile(r"<(?:head|body|title|div)[\s>]", re.IGNORECASE)
 _BITMAPS = ((b"\x00\x00\x01\xba", "VobSub"), (b"PG", "PGS"), (b"# VobSub index file", "a VobSub index"))
 _LOOKED_AT = 64 * 1024
 
@@ -37,7 +38,7 @@ def detect(text: str, name: str = "") -> Format:
     found = _by_content(start)
     if found:
         return found
-    if _HTML.search(start[:4096]):
+    if _HTML.search(start[:4096]) or _HTML_INSIDE.search(start[:4096]):
         raise NotASubtitle(Unfit.MARKUP, f"it is a web page, which begins {start[:60]!r}")
     if _is_json(text, start):
         raise NotASubtitle(Unfit.MARKUP, f"it is JSON, which begins {start[:60]!r}")
@@ -67,6 +68,8 @@ def _is_json(text: str, start: str) -> bool:
         return False
     try:
         json.loads(text)
+    except RecursionError:
+        return True
     except ValueError:
         return bool(re.match(r"[\[{]\s*[\"{\[]", start))
     return True

@@ -10,7 +10,7 @@ from headrace_pipelines.subtitles.rules.unfit import NotASubtitle, Unfit
 
 from .reading import Oddities, Reading, lines_of, normal_text
 
-_LINE = re.compile(r"\s*\{\s*([0-9]{1,9})\s*\}\s*\{\s*([0-9]{0,9})\s*\}(.*?)\s*")
+_LINE = re.compile(r"\s*\{\s*([0-9]{1,9})\s*\}\s*\{\s*([0-9]{0,9})\s*\}(.*)[\r\n]*")
 _CODE = re.compile(r"\{[A-Za-z]:[^{}]*\}")
 _ITALIC = re.compile(r"^\{([Yy]):[^{}]*i[^{}]*\}")
 _TAGS = re.compile(r"</?[a-z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)

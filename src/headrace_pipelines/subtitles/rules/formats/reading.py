@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from headrace_pipelines.subtitles.model import Cue
 
 # Only what ends a line in a file: `str.splitlines` also breaks at signs that stand inside a text. Programs that
-# convert line ends twice leave CR CR LF.
-_LINE = re.compile(r"[^\r\n]*(?:\r*\n|\r(?!\r*\n)|\Z)")
+# convert line ends twice leave CR CR LF. The counts are bounded, here and in all readers: files come from strangers, and
+# a pattern that looks back and forth takes minutes for a megabyte of the same sign.
+_LINE = re.compile(r"[^\r\n]*(?:\r{0,2}\n|\r(?!\r?\n)|\Z)")
+_ENDS = re.compile(r"\r{0,2}\n|\r")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 
 
@@ -28,7 +30,11 @@ def lines_of(text: str) -> list[str]:
 
 def normal_text(text: str) -> str:
     """Line ends as one sign, and no blank line: players take one for the end of the cue."""
-    return _BLANK_LINES.sub("\n", re.sub(r"\r*\n|\r", "\n", text).strip("\n"))
+    return _BLANK_LINES.sub("\n", plain_ends(text).strip("\n"))
+
+
+def plain_ends(text: str) -> str:
+    return _ENDS.sub("\n", text)
 
 
 class Oddities:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable
-from html.parser import HTMLParser
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from headrace_pipelines.subtitles.model import Cue
 from headrace_pipelines.subtitles.rules.languages import UnknownLanguage, parse_language, primary
@@ -15,74 +15,70 @@ from .reading import Oddities, Reading, normal_text
 
 _CLASS = re.compile(r"\.([A-Za-z0-9_]+)\s*\{[^{}]*?lang\s*:\s*([A-Za-z-]+)", re.IGNORECASE)
 _TAGS = re.compile(r"</?[a-z][^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-z]{1,10})([^<>]{0,300})>", re.IGNORECASE)
+_START = re.compile(r"\bstart\s{0,5}=\s{0,5}[\"']?\s{0,5}([0-9]{1,9})", re.IGNORECASE)
+_CLASS_GIVEN = re.compile(r"\bclass\s{0,5}=\s{0,5}[\"']?\s{0,5}([\w-]{1,30})", re.IGNORECASE)
+_BLANKS = re.compile(r"[ \t\r\n]+")
 _LAST = 4000
-_KEPT = {"b", "i", "u"}
 
 
-class _Moments(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[tuple[int, str, str]] = []
-        self._start: int | None = None
-        self._class = ""
-        self._words: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    start: int
+    name: str
+    """Its class, which stands for its language."""
+    words: str
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "sync":
-            self._flush()
-            digits = re.match(r"\s*([0-9]{1,9})", given.get("start") or "")
-            self._start, self._class = (int(digits[1]) if digits else None), ""
-        elif tag == "p":
-            self._flush()
-            self._class = (given.get("class") or "").lower()
-        elif tag == "br":
-            self._words.append("\n")
-        elif tag in _KEPT:
-            self._words.append(f"<{tag}>")
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"body", "sami"}:
-            self._flush()
-        elif tag in _KEPT:
-            self._words.append(f"</{tag}>")
+def _moments(text: str) -> Iterator[_Moment]:
+    """Half of these files close no tag, so that it is told by the next one where something ends."""
+    start: int | None = None
+    name, words, end = "", list[str](), 0
+    for tag in _TAG.finditer(text):
+        words.append(html.unescape(_BLANKS.sub(" ", text[end : tag.start()])))
+        end = tag.end()
+        kind, closes = tag[2].lower(), bool(tag[1])
+        if kind in {"sync", "p", "body", "sami"}:
+            if start is not None:
+                yield _Moment(start, name, _lines("".join(words)))
+            words = []
+        if kind == "sync" or (closes and kind in {"body", "sami"}):
+            begin = _START.search(tag[3])
+            start, name = (int(begin[1]) if begin and not closes else None), ""
+        elif kind == "p" and not closes:
+            given = _CLASS_GIVEN.search(tag[3])
+            name = given[1].lower() if given else ""
+        elif kind == "br":
+            words.append("\n")
+        elif kind in {"b", "i", "u"}:
+            words.append(f"<{tag[1]}{kind}>")
+    if start is not None:
+        yield _Moment(start, name, _lines("".join(words) + html.unescape(text[end:])))
 
-    def handle_data(self, data: str) -> None:
-        self._words.append(re.sub(r"[ \t\r\n]+", " ", data))
 
-    def close(self) -> None:
-        super().close()
-        self._flush()
-
-    def _flush(self) -> None:
-        if self._start is not None and self._words:
-            lines = "".join(self._words).split("\n")
-            self.found.append((self._start, self._class, normal_text("\n".join(line.strip() for line in lines))))
-        self._words = []
+def _lines(words: str) -> str:
+    return normal_text("\n".join(line.strip() for line in words.split("\n")))
 
 
 def read(text: str, language: str | None = None) -> Reading:
     """The language decides which class is read, if there are several; without it the one with the most text is."""
     odd = Oddities()
-    parser = _Moments()
-    parser.feed(text.lstrip("\ufeff"))
-    parser.close()
-    chosen = _class(text, parser.found, language, odd)
-    moments = [(start, words) for start, name, words in parser.found if name == chosen]
-    moments.sort(key=lambda moment: moment[0])
+    found = list(_moments(text.lstrip("\ufeff")))
+    chosen = _class(text, found, language, odd)
+    moments = sorted((moment for moment in found if moment.name == chosen), key=lambda moment: moment.start)
     cues = []
-    for number, (start, words) in enumerate(moments):
+    for number, moment in enumerate(moments):
         # Words that are only a space take the last ones from the screen.
-        if words.replace("\u00a0", " ").strip():
-            end = moments[number + 1][0] if number + 1 < len(moments) else start + _LAST
-            cues.append(Cue(start=start, end=end, text=words))
+        if moment.words.replace("\u00a0", " ").strip():
+            end = next((later.start for later in moments[number + 1 :] if later.start > moment.start), None)
+            cues.append(Cue(start=moment.start, end=moment.start + _LAST if end is None else end, text=moment.words))
     return Reading(tuple(cues), odd.warnings())
 
 
-def _class(text: str, found: list[tuple[int, str, str]], language: str | None, odd: Oddities) -> str:
+def _class(text: str, found: list[_Moment], language: str | None, odd: Oddities) -> str:
     sizes: Counter[str] = Counter()
-    for _, name, words in found:
-        sizes[name] += len(words.strip())
+    for moment in found:
+        sizes[moment.name] += len(moment.words.strip())
     spoken = [name for name, size in sizes.items() if size]
     if len(spoken) < 2:
         return spoken[0] if spoken else ""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from headrace_pipelines.subtitles.model import Cue
 
-from .reading import Oddities, Reading, lines_of, normal_text
+from .reading import Oddities, Reading, lines_of, normal_text, plain_ends
 
 _TIME = r"(-?)(?:([0-9]{1,4})\s?:\s?)?([0-9]{1,2})\s?:\s?([0-9]{1,2})(?:\s?[.,:;]\s?([0-9]{1,3})[0-9]*)?"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-{{1,3}}>\s*{_TIME}(?:\s+(\S.*?))?\s*")
 _INDEX = re.compile(r"\s*([0-9]{1,6})\s*")
 _HALF_A_TIMING = re.compile(r"\s*[0-9]{1,4}:[0-9:.,]*\s*(?:-{0,2}>?\s*[0-9:.,]*)\s*")
 _COORDINATES = re.compile(r"X1:\s*[0-9]", re.IGNORECASE)
+_LONGEST_TIMING = 300
 _IGNORABLE = "\ufeff\u200b"
 
 
@@ -42,6 +43,8 @@ def blocks(text: str) -> tuple[Block, ...]:
     """Take a text apart; without a single pair of times there is no block."""
     lines = lines_of(text)
     timings = [position for position, line in enumerate(lines) if _timing(line)]
+    if not timings:
+        return ()
     heads = _heads(lines, timings)
     found = []
     for timing, head, end in zip(timings, heads, [*heads[1:], len(lines)], strict=True):
@@ -92,7 +95,7 @@ def _before_broken_cue(lines: list[str], start: int, end: int, number: int | Non
         last -= 1
     if last == start:
         return end
-    half = bool(_HALF_A_TIMING.fullmatch(lines[last - 1]))
+    half = len(lines[last - 1]) < _LONGEST_TIMING and bool(_HALF_A_TIMING.fullmatch(lines[last - 1]))
     index = last - 2 if half else last - 1
     if index > start and not lines[index - 1].strip() and _begins(lines[index], number, whole=half):
         return index
@@ -118,7 +121,7 @@ def _number(line: str) -> int | None:
 
 
 def _timing(line: str) -> re.Match[str] | None:
-    return _TIMING.fullmatch(line.strip(_IGNORABLE)) if ">" in line else None
+    return _TIMING.fullmatch(line.strip(_IGNORABLE)) if ">" in line and len(line) < _LONGEST_TIMING else None
 
 
 def _milliseconds(sign: str, hours: str | None, minutes: str, seconds: str, fraction: str | None) -> int:
@@ -157,7 +160,7 @@ def _cue(block: Block, odd: Oddities) -> Cue:
     if match[1] or match[6]:
         odd.note("a time before the beginning was set to zero")
     text = normal_text(block.body)
-    if text.count("\n") < re.sub(r"\r*\n|\r", "\n", block.body).strip("\n").count("\n"):
+    if text.count("\n") < plain_ends(block.body).strip("\n").count("\n"):
         odd.note("a blank line inside a cue was taken out")
     start, end = _milliseconds(*match.group(1, 2, 3, 4, 5)), _milliseconds(*match.group(6, 7, 8, 9, 10))
     return Cue(start=start, end=end, text=text, place=match[11] or "")
@@ -171,8 +174,9 @@ def with_texts(text: str, texts: Sequence[str]) -> str:
     changed = []
     for block, new in zip(found, texts, strict=True):
         end = "\r\n" if "\r\n" in block.timing else "\n"
-        last = block.body[len(block.body.rstrip("\r\n")) :] or (end if block.tail else "")
-        changed.append(block.head + block.timing + _written_text(new).replace("\n", end) + last + block.tail)
+        first = "" if block.timing.endswith(("\r", "\n")) else end
+        last = block.body[len(block.body.rstrip("\r\n")) :] or (end if block.tail or block is not found[-1] else "")
+        changed.append(block.head + block.timing + first + _written_text(new).replace("\n", end) + last + block.tail)
     return "".join(changed)
 
 
@@ -188,8 +192,8 @@ def _place(cue: Cue) -> str:
 
 
 def _written_text(text: str) -> str:
-    # An arrow in a text may make times of it, and with them a cue.
-    return normal_text(text).replace("-->", "->")
+    # A line that reads like times would begin a cue of its own, and shift all that follow.
+    return "\n".join(re.sub("-+>", "–", line) if _timing(line) else line for line in normal_text(text).split("\n"))
 
 
 def timestamp(milliseconds: int, point: str = ",") -> str:

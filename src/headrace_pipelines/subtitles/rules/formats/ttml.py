@@ -15,8 +15,8 @@ from .reading import Oddities, Reading, normal_text
 from .srt import timestamp
 
 _CLOCK = re.compile(r"([0-9]{1,4}):([0-9]{1,2}):([0-9]{1,2})(?:\.([0-9]+)|:([0-9]+)(?:\.[0-9]+)?)?")
-_OFFSET = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|f|t)")
-_TAGS = re.compile(r"</?([a-z]+)[^<>]*>|\{\\(?:an([1-9]))?[^{}]*\}", re.IGNORECASE)
+_OFFSET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)(h|ms|m|s|f|t)")
+_TAGS = re.compile(r"</?([a-z]{1,10})[^<>]{0,200}>|\{\\(?:an([1-9]))?[^{}]*\}", re.IGNORECASE)
 _NAMESPACE = "http://www.w3.org/ns/ttml"
 
 
@@ -40,7 +40,10 @@ def read(text: str) -> Reading:
     cues: list[Cue] = []
     for body in root:
         if _name(body.tag) == "body":
-            _collect(body, 0, rates, italic, cues, odd)
+            try:
+                _collect(body, 0, rates, italic, cues, odd)
+            except RecursionError as error:
+                raise NotASubtitle(Unfit.DAMAGED, "the TTML is nested as no subtitle is") from error
     return Reading(tuple(cues), odd.warnings())
 
 
@@ -93,12 +96,15 @@ def _italic_styles(root: ElementTree.Element) -> frozenset[str]:
 
 
 def _rates(root: ElementTree.Element) -> _Rates:
-    frames = float(_attribute(root, "frameRate") or 30)
-    multiplier = (_attribute(root, "frameRateMultiplier") or "1 1").split()
-    if len(multiplier) == 2 and float(multiplier[1]):
-        frames *= float(multiplier[0]) / float(multiplier[1])
-    ticks = float(_attribute(root, "tickRate") or 0) or frames
-    return _Rates(frames or 30, ticks or 1)
+    frames = _rate(_attribute(root, "frameRate"), 30)
+    multiplier = _attribute(root, "frameRateMultiplier").split()
+    if len(multiplier) == 2:
+        frames *= _rate(multiplier[0], 1) / _rate(multiplier[1], 1)
+    return _Rates(frames, _rate(_attribute(root, "tickRate"), frames))
+
+
+def _rate(text: str, otherwise: float) -> float:
+    return float(text) if re.fullmatch(r"[1-9][0-9]{0,9}", text) else otherwise
 
 
 def _milliseconds(expression: str, rates: _Rates) -> int | None:

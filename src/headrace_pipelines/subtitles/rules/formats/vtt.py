@@ -13,7 +13,8 @@ from .srt import timestamp
 
 _TIME = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s+(\S.*?))?\s*")
-_TAG = re.compile(r"<(/?)([^<>\s.]*)[^<>]*>")
+_LONGEST_TIMING = 300
+_TAG = re.compile(r"<(/?)([^<>\s.]{0,20})[^<>]{0,500}>")
 _KEPT = {"b", "i", "u"}
 _TOP = re.compile(r"\bline:(?:0|[1-4]|[0-9](?:\.[0-9]+)?%|1[0-9](?:\.[0-9]+)?%)(?![0-9.%])")
 _SETTING = re.compile(r"\b(?:align|line|position|region|size|vertical):")
@@ -25,7 +26,7 @@ def read(text: str) -> Reading:
     odd = Oddities()
     cues = []
     for block in _blocks(text.lstrip("\ufeff")):
-        position = next((number for number, line in enumerate(block[:2]) if _TIMING.fullmatch(line)), None)
+        position = next((number for number, line in enumerate(block[:2]) if _is_timing(line)), None)
         if position is None:
             continue  # the header, a note, a style, a region
         cue = _cue(block[position], "\n".join(block[position + 1 :]))
@@ -46,6 +47,10 @@ def _blocks(text: str) -> Iterable[list[str]]:
             block = []
     if block:
         yield block
+
+
+def _is_timing(line: str) -> bool:
+    return len(line) < _LONGEST_TIMING and bool(_TIMING.fullmatch(line))
 
 
 def _cue(timing: str, body: str) -> Cue:
