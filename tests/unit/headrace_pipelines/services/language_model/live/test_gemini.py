@@ -157,10 +157,12 @@ def error(code: int, message: str = "no", *details: JsonValue) -> dict[str, Json
 
 
 def content(**candidate: JsonValue) -> dict[str, JsonValue]:
-    return {"candidates": [{"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"} | candidate]}
+    plain: dict[str, JsonValue] = {"content": {"parts": [{"text": "hi"}]}, "finishReason": "STOP"}
+    return {"candidates": [plain | candidate]}
 
 
 QUOTA = "type.googleapis.com/google.rpc.QuotaFailure"
+ODD_VIOLATION: JsonValue = {"@type": QUOTA, "violations": ["odd"]}
 INVALID_KEY: dict[str, JsonValue] = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
 
 
@@ -178,7 +180,7 @@ INVALID_KEY: dict[str, JsonValue] = {"@type": "type.googleapis.com/google.rpc.Er
         (404, error(404), ModelUnknown),
         (429, error(429, "no", {"@type": QUOTA, "violations": [{"quotaId": "RequestsPerDay"}]}), QuotaUsedUp),
         (429, error(429, "no", {"@type": QUOTA, "violations": [{"quotaId": "RequestsPerMinute"}]}), RateLimited),
-        (429, error(429, "no", {"@type": QUOTA}, "odd", {"@type": QUOTA, "violations": ["odd"]}), RateLimited),
+        (429, error(429, "no", {"@type": QUOTA}, "odd", ODD_VIOLATION), RateLimited),
         (429, "odd", RateLimited),
         (500, error(500), ServiceUnavailable),
         (503, error(503, "The model is overloaded."), ServiceUnavailable),

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+from pydantic import JsonValue
+
 from headrace_pipelines.services.language_model.stand_in.question import Line, gemini_question, openai_question
 
 LINES = json.dumps({"into": "Hebrew", "lines": [{"text": "context"}, {"id": 7, "text": "Hi."}]})
@@ -9,7 +11,7 @@ LINES = json.dumps({"into": "Hebrew", "lines": [{"text": "context"}, {"id": 7, "
 
 def test_both_protocols_ask_the_same_question() -> None:
     """A test of a pipeline does not care by which protocol the question came."""
-    schema = {"type": "object"}
+    schema: JsonValue = {"type": "object"}
     one = openai_question(
         {
             "model": "m",
