@@ -133,6 +133,8 @@ class Cue:
     """Milliseconds from the beginning of the video."""
     end: int
     text: str
+    place: str = ""
+    """Where it stands on the screen, as its format says it behind the times: ``X1:117 …`` of SRT, ``line:5%`` of WebVTT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
