@@ -109,7 +109,8 @@ class _Awaited:
 class Harness:
     """One store and the process that works on it; use it with ``async with``.
 
-    ``pipelines`` may also be single flows. ``ports``, a thing or a tuple of things, replaces what the pipelines' wiring builds.
+    ``pipelines`` may also be single flows. ``ports``, a thing or a tuple of things, replaces what the pipelines' wiring builds; services
+    that go by the same time as the flows get a ``clock`` of the test's, which the harness then takes, too.
     The clock stands still, except while the test waits for a result: then it jumps to whatever is due next as soon as
     everything waits. At the end the store is examined and every run is replayed, in another process with another hash seed,
     and must come to what is recorded (``replay_check``); with ``replay_prefixes`` also from every so many rows of its journal.
@@ -121,6 +122,7 @@ class Harness:
         *pipelines: Pipeline | Flow[Any, Any],
         ports: object = None,
         start: datetime = BEGINNING,
+        clock: VirtualClock | None = None,
         strict: bool = True,
         store: str | os.PathLike[str] | None = None,
         limits: Limits | None = None,
@@ -131,7 +133,7 @@ class Harness:
         keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = _as_pipelines(pipelines)
-        self.clock = VirtualClock(start)
+        self.clock = clock or VirtualClock(start)
         self.seed = default_seed if seed is None else seed
         self.replays = ReplaySummary()
         self._started_at = self.clock.now()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
 
 from headrace import Tables
 from headrace_pipelines.services.language_model.live import Budget, GeminiModel, Ledger, Limits, OpenAiModel
@@ -18,6 +22,11 @@ from headrace_pipelines.subtitles.services.web_video.live import HttpVideos
 from headrace_pipelines.subtitles.settings import Settings
 from headrace_pipelines.subtitles.store import Store
 
+if TYPE_CHECKING:
+    from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import DemoVideo
+
+DEMO_LIBRARY = Path("subtitles-library")
+"""Where the stand-ins' videos are put, in the folder in which Headrace is started."""
 USER_AGENT = "Headrace v0.1.0"
 _NO_PROVIDER = "HEADRACE_SUBTITLES_OPENSUBTITLES_KEY: without it nothing is searched at OpenSubtitles"
 _NO_MODEL = "HEADRACE_SUBTITLES_MODEL_URL or HEADRACE_SUBTITLES_GEMINI_KEY: without it nothing is translated"
@@ -29,9 +38,7 @@ async def wire(settings: Settings, tables: Tables, *, stand_ins: bool) -> AsyncI
     """Called once at start; what it yields is what `use` finds in a step."""
     async with AsyncExitStack() as stack:
         if stand_ins:
-            from headrace_pipelines.subtitles.stand_ins import play
-
-            settings = await play(stack, settings)
+            settings = await _play(stack, settings)
         providers = await _providers(stack, settings, Store(tables))
         model = await _model(stack, settings)
         web = await stack.enter_async_context(HttpVideos(allow_private=stand_ins))
@@ -43,6 +50,31 @@ async def wire(settings: Settings, tables: Tables, *, stand_ins: bool) -> AsyncI
             stand_ins=stand_ins,
             missing=_missing(settings),
         )
+
+
+async def _play(stack: AsyncExitStack, settings: Settings) -> Settings:
+    """Put the stand-ins in place of all that is not there, and videos into a library of their own if none is named."""
+    from headrace_pipelines.services.language_model.stand_in.model import LocalLanguageModel
+    from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import DEMO, LocalSubtitles, demo_subtitles
+
+    local = await stack.enter_async_context(LocalSubtitles(demo_subtitles(), allowed=1_000))
+    model = await stack.enter_async_context(LocalLanguageModel())
+    changes: dict[str, object] = {
+        "opensubtitles_url": local.api, "opensubtitles_key": SecretStr("stand-in-key"), "opensubtitles_user": "demo",
+        "opensubtitles_password": SecretStr("demo"), "model_url": model.url, "model": "stand-in", "gemini_key": None,
+    }  # fmt: skip
+    if not settings.roots:
+        await asyncio.to_thread(_lay_out, DEMO_LIBRARY, DEMO)
+        changes["roots"] = (DEMO_LIBRARY,)
+    return settings.model_copy(update=changes)
+
+
+def _lay_out(root: Path, videos: Iterable[DemoVideo]) -> None:
+    for video in videos:
+        file = root / video.path
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(video.content())
 
 
 def policy(settings: Settings) -> Policy:
