@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from headrace_pipelines.subtitles.model import Kind, Release
 
-from .languages import UnknownLanguage, parse_language
+from .languages import UnknownLanguage, parse_language, primary
 from .naming import SUBTITLE_EXTENSIONS, is_ignored
 from .releases import parse_release
 
@@ -166,9 +166,11 @@ def _tag(part: str) -> str | None:
     if not 2 <= len(part) <= 3 or not part.isalpha():
         return None
     try:
-        return parse_language(part)
+        tag = parse_language(part)
     except UnknownLanguage:
         return None
+    # `the` and `end` are languages, too, but hardly in the name of a file.
+    return tag if len(primary(tag)) == 2 else None
 
 
 def _format_rank(name: str) -> int:

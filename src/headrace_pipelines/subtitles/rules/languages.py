@@ -97,7 +97,7 @@ NAMES = {
     BILINGUAL_CHINESE: "Chinese and English",
 }
 
-_NO_LANGUAGE = {"mis", "mul", "und", "zxx"}
+_NO_LANGUAGE = {"mis", "mul", "und", "zxx"}  # codespell:ignore mis
 _FLAGS = {"hi": "hearing_impaired", "sdh": "hearing_impaired", "forced": "forced"}
 
 

@@ -137,7 +137,7 @@ def test_a_password_is_a_reason() -> None:
 
 def test_an_archive_without_subtitle() -> None:
     """The names say what it was instead."""
-    with pytest.raises(ArchiveRefused, match="it holds no subtitle, only 'setup.exe'"):
+    with pytest.raises(ArchiveRefused, match=r"it holds no subtitle, only 'setup\.exe'"):
         unpack(packed(("setup.exe", b"MZ")))
     assert refusal(packed()) is Refusal.NO_SUBTITLE
 
@@ -153,6 +153,7 @@ def test_an_archive_without_subtitle() -> None:
         (["whatever.srt"], "whatever.srt"),
         (["Show.S01E02.en.srt", "Show.S01E02.he.srt"], "Show.S01E02.he.srt"),
         (["Show.S01E02.en.srt", "Show.S01E02.srt"], "Show.S01E02.srt"),
+        (["Show.S01E02.In.The.End.srt", "Show.S01E02.en.srt"], "Show.S01E02.In.The.End.srt"),
         (["Show.S01E02.forced.srt", "Show.S01E02.srt"], "Show.S01E02.srt"),
     ],
 )
