@@ -17,6 +17,7 @@ from headrace_pipelines.subtitles.model import Kind, Release
 from .languages import UnknownLanguage, parse_language, primary
 from .naming import SUBTITLE_EXTENSIONS, is_ignored
 from .releases import parse_release
+from .unfit import Unusable
 
 _BY_PREFERENCE = (".srt", ".ass", ".ssa", ".vtt", ".ttml", ".dfxp", ".smi", ".sami", ".sub", ".xml")
 _CLOSED = (
@@ -51,13 +52,17 @@ class Refusal(StrEnum):
     UNSAFE_NAME = "unsafe_name"
 
 
-class ArchiveRefused(ValueError):
+class ArchiveRefused(Unusable):
     """The archive is not opened, or holds nothing that fits; the next candidate is to be tried."""
 
     def __init__(self, why: Refusal, details: str) -> None:
         super().__init__(why, details)
         self.why = why
         self.details = details
+
+    @property
+    def word(self) -> str:
+        return f"archive_{self.why}"
 
     def __str__(self) -> str:
         return f"archive refused ({self.why}): {self.details}"
