@@ -238,6 +238,8 @@ def completion(**choice: object) -> dict[str, object]:
         (400, error(code="context_length_exceeded"), ContextTooLong),
         (400, error(type="exceed_context_size_error", code=400), ContextTooLong),
         (413, error(), ContextTooLong),
+        (400, error("This model's maximum context length is 4096 tokens; lower max_tokens", code=400), ContextTooLong),
+        (400, error("max_tokens is too large: 50000.", param="max_tokens"), ContextTooLong),
         (400, error("messages must not be empty"), ServiceRefused),
         (401, error(), KeyRefused),
         (403, error("Country not supported"), KeyRefused),
