@@ -89,7 +89,7 @@ class GeminiModel:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._line.__aexit__(kind, error, trace)
+        await self._line.close()
 
     async def complete(self, prompt: Prompt) -> Answer:
         path = f"/v1beta/models/{quote(self.name.removeprefix('models/'), safe='')}:generateContent"

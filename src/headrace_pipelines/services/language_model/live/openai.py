@@ -105,7 +105,7 @@ class OpenAiModel:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._line.__aexit__(kind, error, trace)
+        await self._line.close()
 
     async def complete(self, prompt: Prompt) -> Answer:
         dialect, tried = self.dialect, {self.dialect}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.rules.answers import Checked, Problem, check
@@ -193,6 +193,7 @@ def test_what_would_break_the_file_is_tidied() -> None:
     assert judged(answer((1, "שלום\\nלך")), {1: "Hello\nyou"}).accepted == {1: "שלום\nלך"}
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(99, 105), st.sampled_from([*SAID.values(), "", "Hello there.", "טוב"])), max_size=8)
 )

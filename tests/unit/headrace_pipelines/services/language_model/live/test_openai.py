@@ -298,6 +298,14 @@ async def test_a_busy_server_says_how_long(clock: VirtualClock) -> None:
     assert caught.value.retry_after == timedelta(seconds=9)
 
 
+async def test_what_cannot_be_decompressed_is_no_answer(clock: VirtualClock) -> None:
+    """Some gateways say gzip and send text."""
+    headers = {"content-encoding": "gzip"}
+    async with said(200, "plain", headers) as server, OpenAiModel(url=server.url, model="m", clock=clock) as model:
+        with pytest.raises(UnexpectedAnswer, match="cannot be decompressed"):
+            await model.complete(PROMPT)
+
+
 async def test_a_filter_is_a_refusal(clock: VirtualClock) -> None:
     """Half an answer before the filter struck is no answer."""
     body = completion(finish_reason="content_filter")
