@@ -24,6 +24,7 @@ MOST_LINES = 2
 _JUDGED_FROM = 24
 """Narrower texts may grow by more: a "No." has no shorter translation in some languages."""
 _WORDS_OF_A_SENTENCE = 4
+_WORDS_THAT_ARE_NO_NAMES = 2
 _WORDS_OF_A_REPETITION = 3
 _LONGEST_ACRONYM = 5
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
@@ -71,6 +72,8 @@ def check(text: str, asked: Mapping[int, str], *, source: str, target: str) -> C
     said = {number: _tidied(text, asked[number]) for number, text in answered}
     problems = {number: _problem(asked[number], said.get(number), count[number], source, target) for number in asked}
     found = {number: problem for number, problem in problems.items() if problem is not None}
+    if not _same_language(source, target):
+        found |= _echoed(asked, said, found)
     found |= _repeated(asked, said, found)
     found |= _beside(asked, found)
     accepted = {number: said[number] for number in asked if number not in found}
@@ -142,7 +145,7 @@ def _untranslated(original: str, said: str, source: str, target: str) -> Problem
     share = share_in_scripts(shown, scripts_of(target))
     if share is not None and share < LEAST_IN_SCRIPT:
         return Problem.SCRIPT
-    if source.split("-")[0] != target.split("-")[0] and _same_sentence(original, said):
+    if not _same_language(source, target) and _is_echo(original, said) and _is_sentence(visible(original)):
         return Problem.UNTRANSLATED
     return None
 
@@ -157,12 +160,29 @@ def _without_acronyms(said: str, original: str) -> str:
     return re.sub(r"\w+", lambda word: "" if word[0] in kept else word[0], said)
 
 
-def _same_sentence(original: str, said: str) -> bool:
-    before, after = visible(original).casefold(), visible(said).casefold()
-    return before == after and len(before.split()) >= _WORDS_OF_A_SENTENCE
+def _same_language(source: str, target: str) -> bool:
+    return source.split("-")[0] == target.split("-")[0]
 
 
-# --- neighbours --------------------------------------------------------------------------------------------------------
+def _is_echo(original: str, said: str) -> bool:
+    return has_words(original) and visible(original).casefold() == visible(said).casefold()
+
+
+def _is_sentence(text: str) -> bool:
+    """Names, titles and short cries may be the same in two languages; sentences are not."""
+    words = text.split()
+    small = [word for word in words if word[0].islower()]
+    return len(words) >= _WORDS_OF_A_SENTENCE or len(small) >= _WORDS_THAT_ARE_NO_NAMES
+
+
+# --- several lines ----------------------------------------------------------------------------------------------------
+
+
+def _echoed(asked: Mapping[int, str], said: Mapping[int, str], found: Mapping[int, Problem]) -> dict[int, Problem]:
+    """One line may be the same in two languages; most lines of an answer are not."""
+    echoes = [number for number in asked if number not in found and _is_echo(asked[number], said[number])]
+    most = 2 * len(echoes) > sum(has_words(text) for text in asked.values())
+    return dict.fromkeys(echoes, Problem.UNTRANSLATED) if most and len(echoes) > 1 else {}
 
 
 def _repeated(asked: Mapping[int, str], said: Mapping[int, str], found: Mapping[int, Problem]) -> dict[int, Problem]:

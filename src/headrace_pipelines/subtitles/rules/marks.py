@@ -10,6 +10,8 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _POSITION = re.compile(r"\{\\[^{}]*\}")
 _NOTES = "♩♪♫♬"
 _DASHES = "-‐‑‒–—―−"  # noqa: RUF001 - writers and models use them all
+# A minus before a number is no speaker.
+_SPEAKER = re.compile(rf"\s*[{_DASHES}](?!\d)")
 _SPACES = re.compile(r"\s+")
 # Marks that only say in which direction to write.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -21,7 +23,7 @@ def marks(text: str) -> Counter[str]:
     found = Counter(_SPACES.sub(" ", tag).lower() for tag in _TAG.findall(text))
     found.update(_POSITION.findall(text))
     found.update(character for character in text if character in _NOTES)
-    speakers = sum(line.lstrip()[:1] in _DASHES for line in _bare(text).splitlines() if line.strip())
+    speakers = sum(_SPEAKER.match(line) is not None for line in _bare(text).splitlines())
     if speakers:
         found["-"] = speakers
     return found

@@ -105,8 +105,6 @@ def _excerpt(chunk: Chunk, asked: set[int]) -> list[Line]:
     """The lines that are asked for, six lines before them, three after them, and two around each gap between them."""
     story = [*chunk.before, *chunk.lines, *chunk.after]
     places = [place for place, line in enumerate(story) if line.id in asked]
-    if not places:
-        return []
     shown = {
         near for place in places for near in range(place - _NEAR, place + _NEAR + 1) if places[0] <= near <= places[-1]
     }

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 from pydantic import SecretStr
 
+from headrace import Retry, flow, step, use
 from headrace.errors import RateLimited, ServiceUnavailable
-from headrace.testing import VirtualClock
+from headrace.testing import Harness, VirtualClock
 from headrace_pipelines.services.language_model.live import GeminiModel, OpenAiModel, Price
 from headrace_pipelines.services.language_model.port import Answer, ContextTooLong, Finish, Prompt, QuotaUsedUp
 from headrace_pipelines.services.language_model.stand_in import LocalLanguageModel, pseudo_translate
@@ -430,3 +431,60 @@ async def test_a_line_that_no_model_holds_is_flagged(film: Film) -> None:
 
     assert result.flagged == {1: Problem.CUT, 2: Problem.CUT}
     assert result.questions == 5
+
+
+# --- inside a flow -----------------------------------------------------------------------------------------------------
+
+
+class Ports:
+    """Filled when the clock of the harness is there: client and runtime must have the same time."""
+
+    model: OpenAiModel
+
+
+@step(retry=Retry(on=ServiceUnavailable, attempts=2))
+async def ask(prompt: Prompt) -> Answer:
+    return await use(Ports).model.complete(prompt)
+
+
+@flow
+async def translate(chunk: Chunk, brief: Brief) -> ChunkResult:
+    return await translate_chunk([ask], chunk, brief)
+
+
+@pytest.fixture
+async def harness(server: LocalLanguageModel) -> AsyncIterator[Harness]:
+    ports = Ports()
+    running = Harness(translate, ports=ports)
+    async with OpenAiModel(url=server.url, model="small", clock=running.clock) as ports.model, running:
+        yield running
+
+
+async def test_a_flow_that_asks_by_steps_pays_for_no_answer_twice(
+    server: LocalLanguageModel, harness: Harness, film: Film
+) -> None:
+    """The process dies between two questions of a repair; what was answered is in the journal."""
+    chunk = divide(film(40), target="he")[0]
+    server.drops(7)
+    server.says(30, "", times=2)
+    harness.crash_once(at="delivery.before", nth=2)
+
+    result = await harness.run(translate, chunk, BRIEF)
+
+    assert harness.crashes == 1
+    assert result.texts == hebrew(chunk)
+    assert [len(question.ids) for question in server.questions] == [40, 6, 3]
+
+
+async def test_a_flow_waits_once_as_long_as_the_service_asks(
+    server: LocalLanguageModel, harness: Harness, film: Film
+) -> None:
+    """Scenario 24: 34 s, by the runtime, and then the chunk goes on."""
+    chunk = divide(film(40), target="he")[0]
+    server.is_busy(retry_after=timedelta(seconds=34))
+
+    result = await harness.run(translate, chunk, BRIEF)
+
+    assert result.texts == hebrew(chunk)
+    assert len(server.asked) == 2
+    assert harness.elapsed == pytest.approx(timedelta(seconds=34), abs=timedelta(seconds=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -40,6 +41,7 @@ _FINISHES = {
     "BLOCKLIST": Finish.REFUSED,
     "SPII": Finish.REFUSED,
 }
+_SAYS_TOO_LONG = re.compile(r"token count.*exceeds|maxOutputTokens.*supported range", re.DOTALL)
 # What its schemas know, which is less than JSON Schema does.
 _SCHEMA_WORDS = {"type", "format", "description", "nullable", "enum", "items", "properties", "required", "minItems"}
 _SCHEMA_WORDS |= {"maxItems", "minimum", "maximum", "anyOf", "propertyOrdering"}
@@ -87,7 +89,7 @@ class GeminiModel:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._line.__aexit__(kind, error, trace)
+        await self._line.close()
 
     async def complete(self, prompt: Prompt) -> Answer:
         path = f"/v1beta/models/{quote(self.name.removeprefix('models/'), safe='')}:generateContent"
@@ -187,7 +189,7 @@ def _error(reply: Reply, service: str, model: str) -> ServiceError:
         return KeyRefused(f"{said}. Look at the key of the language model")
     if reply.status == 404:
         return ModelUnknown(f"{said}. Look at the model ({model!r}) and at the address")
-    if reply.status == 413 or (reply.status == 400 and "token count" in message and "exceeds" in message):
+    if reply.status == 413 or (reply.status == 400 and _SAYS_TOO_LONG.search(message)):
         return ContextTooLong(said)
     if reply.status >= 500 or reply.status in {408, 499}:
         return away(reply, said)

@@ -78,7 +78,6 @@ class Ledger:
         return Reservation(self, expected, cost)
 
     def _spent(self, budget: str, spent: str, wanted: str) -> BudgetSpent:
-        self.failed("BudgetSpent")
         return BudgetSpent(
             f"the budget for language models is {budget}: {spent}, and the next request may take {wanted}. "
             "Nothing was asked; raise the budget to go on"

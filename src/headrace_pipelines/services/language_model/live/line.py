@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from types import TracebackType
-from typing import Self
 
 import httpx2
 from pydantic import JsonValue, SecretStr
@@ -81,12 +79,7 @@ class Line:
             key=key,
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def close(self) -> None:
         await self.client.aclose()
 
     async def ask(

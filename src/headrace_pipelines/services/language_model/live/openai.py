@@ -6,6 +6,7 @@ They differ in what they understand. What one of them refuses is not sent to it 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -37,6 +38,10 @@ OPENAI = "https://api.openai.com"
 
 _STOPS = {"stop", "eos", "eos_token", "end_turn", "stop_sequence"}
 _BAD_REQUEST = (400, 415, 422, 501)
+_TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
+_SAYS_TOO_LONG = re.compile(
+    r"context (?:length|size|window)|maximum context|max\w*tokens.{0,40}too (?:large|high|big)", re.IGNORECASE
+)
 
 
 class Format(IntEnum):
@@ -100,7 +105,7 @@ class OpenAiModel:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._line.__aexit__(kind, error, trace)
+        await self._line.close()
 
     async def complete(self, prompt: Prompt) -> Answer:
         dialect, tried = self.dialect, {self.dialect}
@@ -215,7 +220,7 @@ def _error(reply: Reply, service: str, model: str) -> ServiceError:
         return KeyRefused(f"{said}. Look at the key of the language model")
     if status == 404:
         return ModelUnknown(f"{said}. Look at the model ({model!r}) and at the address")
-    if status == 413 or "context_length_exceeded" in (code, kind) or "exceed_context_size_error" in (code, kind):
+    if status == 413 or {code, kind} & _TOO_LONG or (status in _BAD_REQUEST and _SAYS_TOO_LONG.search(message)):
         return ContextTooLong(said)
     if status in _BAD_REQUEST:
         return NotUnderstood(said, f"{error.get('param') or ''} {message}".lower())

@@ -30,21 +30,14 @@ from headrace_pipelines.services.language_model.stand_in.reply import (
     openai_answer,
     openai_refusal,
 )
-from headrace_pipelines.services.language_model.stand_in.trouble import (
-    Items,
-    Refusal,
-    Trouble,
-    changed,
-    merged,
-    twice,
-    without,
-)
+from headrace_pipelines.services.language_model.stand_in.story import Story
+from headrace_pipelines.services.language_model.stand_in.trouble import Refusal, Trouble
 from headrace_pipelines.services.stand_in_server import Asked, StandInServer
 
 _MINUTE = 60.0
 
 
-class LocalLanguageModel:
+class LocalLanguageModel(Story):
     def __init__(
         self,
         *,
@@ -58,6 +51,7 @@ class LocalLanguageModel:
         clock: Clock | None = None,
     ) -> None:
         """What it does not know, it refuses in the vendors' words: other models, formats, names of the token limit."""
+        super().__init__()
         self.questions: list[Question] = []
         """All that were understood and allowed, whatever became of them."""
         self.most_at_once = 0
@@ -69,8 +63,6 @@ class LocalLanguageModel:
         self._takes_temperature = takes_temperature
         self._requests_per_minute = requests_per_minute
         self._clock = clock or LoopClock()
-        self._troubles: list[Trouble] = []
-        self._scripts: list[tuple[str, str]] = []
         self._arrivals: list[float] = []
         self._at_once = 0
         self._server = StandInServer(
@@ -101,131 +93,6 @@ class LocalLanguageModel:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.__aexit__(kind, error, trace)
-
-    # The story that a test tells; `holding` limits it to questions with this text, `model` to those to this model
-
-    def answers(self, text: str, *, holding: str = "") -> None:
-        """Say exactly this."""
-        self._scripts.append((holding, text))
-
-    def drops(self, number: int, *, times: int | None = 1, model: str = "") -> Trouble:
-        """Leave out the line with this id."""
-        return self._happens(times, items=without(number), line=number, model=model)
-
-    def repeats(self, number: int, *, times: int | None = 1, model: str = "") -> Trouble:
-        """Answer the line with this id twice."""
-        return self._happens(times, items=twice(number), line=number, model=model)
-
-    def merges(self, number: int, *, times: int | None = 1, model: str = "") -> Trouble:
-        """Put the line after this one into it."""
-        return self._happens(times, items=merged(number), line=number, model=model)
-
-    def says(self, number: int, text: str, *, times: int | None = 1, model: str = "") -> Trouble:
-        """Answer the line with this id so."""
-        return self._happens(times, items=changed(number, text), line=number, model=model)
-
-    def is_cut(self, tokens: int, *, times: int | None = 1, holding: str = "") -> Trouble:
-        """Stop after so many tokens, and say so."""
-        return self._happens(times, tokens=tokens, holding=holding)
-
-    def fences(self, *, times: int | None = 1) -> Trouble:
-        """Wrap the answer in a Markdown code fence."""
-        return self._happens(times, text=lambda text: f"```json\n{text}\n```")
-
-    def talks(self, text: str = "Certainly! Here you are.", *, times: int | None = 1) -> Trouble:
-        """Say this instead of JSON."""
-        return self._happens(times, text=lambda _: text)
-
-    def declines(self, *, times: int | None = 1, holding: str = "", why: str = "I cannot help with that.") -> Trouble:
-        """Refuse for what is in the question."""
-        return self._happens(times, refused=why, holding=holding)
-
-    def is_busy(self, *, times: int | None = 1, retry_after: timedelta | None = timedelta(seconds=34)) -> Trouble:
-        refusal = Refusal(
-            status=429,
-            code="rate_limit_exceeded",
-            kind="requests",
-            message="Rate limit reached",
-            quota="GenerateRequestsPerMinutePerProjectPerModel",
-            retry_after=retry_after,
-        )
-        return self._happens(times, refusal=refusal)
-
-    def is_unpaid(self, *, times: int | None = None) -> Trouble:
-        """Nothing more until somebody pays."""
-        message = "You exceeded your current quota, please check your plan and billing details."
-        refusal = Refusal(
-            status=429, code="insufficient_quota", kind="insufficient_quota", message=message, quota="FreeTierPerDay"
-        )
-        return self._happens(times, refusal=refusal)
-
-    def is_used_up_for_today(
-        self, *, times: int | None = None, retry_after: timedelta | None = timedelta(hours=3)
-    ) -> Trouble:
-        refusal = Refusal(
-            status=429,
-            code="rate_limit_exceeded",
-            kind="requests",
-            message="Rate limit reached on requests per day (RPD): Limit 200, Used 200.",
-            quota="GenerateRequestsPerDayPerProjectPerModel-FreeTier",
-            retry_after=retry_after,
-        )
-        return self._happens(times, refusal=refusal)
-
-    def fails(
-        self,
-        *,
-        times: int | None = None,
-        holding: str = "",
-        line: int | None = None,
-        status: int = 500,
-        model: str = "",
-    ) -> Trouble:
-        refusal = Refusal(status=status, kind="server_error", message="The server had an error")
-        return self._happens(times, refusal=refusal, holding=holding, line=line, model=model)
-
-    def hangs_up(self, *, times: int | None = 1) -> Trouble:
-        """Close the connection in the middle of the answer."""
-        return self._happens(times, hangs_up=True)
-
-    def is_slow(self, pause: timedelta, *, times: int | None = None) -> Trouble:
-        return self._happens(times, pause=pause)
-
-    def _happens(
-        self,
-        times: int | None,
-        *,
-        holding: str = "",
-        line: int | None = None,
-        model: str = "",
-        refusal: Refusal | None = None,
-        items: Callable[[Items], Items] | None = None,
-        text: Callable[[str], str] | None = None,
-        tokens: int | None = None,
-        refused: str = "",
-        pause: timedelta | None = None,
-        hangs_up: bool = False,
-    ) -> Trouble:
-        def when(question: Question) -> bool:
-            if model and question.model != model:
-                return False
-            if line is not None and line not in question.ids:
-                return False
-            return holding in question.prompt
-
-        trouble = Trouble(
-            times=times,
-            when=when,
-            refusal=refusal,
-            items=items,
-            text=text,
-            tokens=tokens,
-            refused=refused,
-            pause=pause,
-            hangs_up=hangs_up,
-        )
-        self._troubles.append(trouble)
-        return trouble
 
     # The server
 

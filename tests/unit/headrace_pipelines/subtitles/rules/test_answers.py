@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.rules.answers import Checked, Problem, check
@@ -164,8 +164,19 @@ def test_a_line_is_accepted_only_if(original: str, said: str, expected: Problem 
 def test_the_original_is_no_translation_where_letters_cannot_tell() -> None:
     """English passes for Spanish by its letters; names and short cries may well be the same."""
     assert problem("I have never been there.", "I have never been there.", target="es") is Problem.UNTRANSLATED
+    assert problem("How are you?", "How are you?", target="es") is Problem.UNTRANSLATED
     assert problem("Bob Dylan!", "Bob Dylan!", target="es") is None
     assert problem("O carro é dele, amigo.", "O carro é dele, amigo.", source="pt-PT", target="pt-BR") is None
+
+
+def test_an_answer_that_repeats_most_lines_is_no_translation() -> None:
+    """A small model gave back "Good morning." as Spanish, and each line alone might have been right."""
+    asked = {1: "Good morning.", 2: "Bob Dylan!", 3: "Hello."}
+
+    untranslated = dict.fromkeys((1, 2), Problem.UNTRANSLATED)
+    assert judged(answer((1, asked[1]), (2, asked[2]), (3, "Hola.")), asked, target="es").problems == untranslated
+    assert judged(answer((1, "Buenos días."), (2, asked[2]), (3, "Hola.")), asked, target="es").problems == {}
+    assert judged(answer(*asked.items()), asked, source="en-US", target="en-GB").problems == {}
 
 
 def test_chinese_says_as_much_in_fewer_characters() -> None:
@@ -182,6 +193,7 @@ def test_what_would_break_the_file_is_tidied() -> None:
     assert judged(answer((1, "שלום\\nלך")), {1: "Hello\nyou"}).accepted == {1: "שלום\nלך"}
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(99, 105), st.sampled_from([*SAID.values(), "", "Hello there.", "טוב"])), max_size=8)
 )

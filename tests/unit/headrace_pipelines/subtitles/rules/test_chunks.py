@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Cue
@@ -84,6 +84,7 @@ def test_a_small_model_gets_small_chunks(film: Film) -> None:
     assert all(answer_tokens(chunk.lines, "he") < 2_048 * 0.8 for chunk in small)
 
 
+@settings(deadline=None)
 @given(CUES, st.sampled_from([None, 1_200, 4_096]), st.integers(1, 100))
 def test_every_cue_is_in_one_chunk(made: list[tuple[int, str]], limit: int | None, most: int) -> None:
     """A cue in no chunk stays untranslated in silence."""
@@ -96,6 +97,7 @@ def test_every_cue_is_in_one_chunk(made: list[tuple[int, str]], limit: int | Non
     assert all(1 <= len(chunk.lines) <= most for chunk in chunks)
 
 
+@settings(deadline=None)
 @given(CUES)
 def test_no_chunk_is_over_the_budget_unless_it_is_one_cue(made: list[tuple[int, str]]) -> None:
     """What does not fit is cut off in the middle."""

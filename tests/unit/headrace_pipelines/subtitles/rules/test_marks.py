@@ -21,6 +21,7 @@ from headrace_pipelines.subtitles.rules.marks import cells, has_words, lines, ma
         ("- a\n- b", "– א\n— ב", True),  # noqa: RUF001 - any dash will do
         ("- a\n- b", "- א ב", False),
         ("<i>- a</i>", "<i>- א</i>", True),
+        ("-5 degrees", "מינוס 5 מעלות", True),
         ("well-known", "a - b", True),
         ("a < b", "א < ב", True),
         ("-a", "\u200f-א", True),

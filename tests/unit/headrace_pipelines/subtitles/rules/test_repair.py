@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.rules.answers import Checked, Problem
@@ -132,6 +132,7 @@ def test_what_is_lost_anyway_is_not_paid_for() -> None:
     assert repair.asked <= 3 + 7 + 2 * 4
 
 
+@settings(deadline=None)
 @given(st.data(), st.integers(1, 40), st.integers(1, 3))
 def test_every_line_ends_accepted_or_flagged(data: st.DataObject, count: int, models: int) -> None:
     """And soon: no answers, however bad, make it go on for ever, and no accepted line is asked for again."""

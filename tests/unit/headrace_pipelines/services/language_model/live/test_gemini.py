@@ -175,6 +175,7 @@ INVALID_KEY: dict[str, JsonValue] = {"@type": "type.googleapis.com/google.rpc.Er
             error(400, "The input token count (9) exceeds the maximum number of tokens allowed (8)."),
             ContextTooLong,
         ),
+        (400, error(400, "maxOutputTokens is 99999 but the supported range is from 1 to 8193"), ContextTooLong),
         (400, error(400, "User location is not supported"), ServiceRefused),
         (403, error(403), KeyRefused),
         (404, error(404), ModelUnknown),

@@ -135,6 +135,7 @@ async def test_the_budget_is_kept_before_anything_is_sent(server: LocalLanguageM
 
     assert ledger.counters().usage.total <= 80
     assert ledger.counters().requests == len(server.asked)
+    assert ledger.counters().errors == {"BudgetSpent": 1}
 
 
 async def test_after_a_429_nobody_asks_before_the_time(server: LocalLanguageModel, clock: VirtualClock) -> None:

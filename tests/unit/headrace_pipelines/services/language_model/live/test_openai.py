@@ -238,6 +238,8 @@ def completion(**choice: object) -> dict[str, object]:
         (400, error(code="context_length_exceeded"), ContextTooLong),
         (400, error(type="exceed_context_size_error", code=400), ContextTooLong),
         (413, error(), ContextTooLong),
+        (400, error("This model's maximum context length is 4096 tokens; lower max_tokens", code=400), ContextTooLong),
+        (400, error("max_tokens is too large: 50000.", param="max_tokens"), ContextTooLong),
         (400, error("messages must not be empty"), ServiceRefused),
         (401, error(), KeyRefused),
         (403, error("Country not supported"), KeyRefused),
@@ -294,6 +296,14 @@ async def test_a_busy_server_says_how_long(clock: VirtualClock) -> None:
             await model.complete(PROMPT)
 
     assert caught.value.retry_after == timedelta(seconds=9)
+
+
+async def test_what_cannot_be_decompressed_is_no_answer(clock: VirtualClock) -> None:
+    """Some gateways say gzip and send text."""
+    headers = {"content-encoding": "gzip"}
+    async with said(200, "plain", headers) as server, OpenAiModel(url=server.url, model="m", clock=clock) as model:
+        with pytest.raises(UnexpectedAnswer, match="cannot be decompressed"):
+            await model.complete(PROMPT)
 
 
 async def test_a_filter_is_a_refusal(clock: VirtualClock) -> None:

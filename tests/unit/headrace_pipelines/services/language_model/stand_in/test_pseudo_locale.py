@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.services.language_model.stand_in.pseudo_locale import (
@@ -39,6 +39,7 @@ def test_large_letters_stay_large_where_there_are_any() -> None:
     assert pseudo_restore("Ñó!", "Spanish") == "No!"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_keeps_its_length_and_its_lines(text: str) -> None:
     """Sources are not only English, and odd characters must not stop a demonstration."""
