@@ -116,7 +116,7 @@ def _facts(candidate: Candidate, media: Media) -> dict[str, bool]:
     facts = _ids(candidate, media)
     same_title = any(facts.values())
     if video.title or same_title:
-        facts["title"] = same_title or _plain(video.title) == _plain(offered.title)
+        facts["title"] = same_title or plain_title(video.title) == plain_title(offered.title)
     if video.year is not None:
         facts["year"] = same_title or video.year == offered.year
     if video.country:
@@ -168,7 +168,7 @@ def _folded(text: str) -> str:
     return text.casefold().removeprefix("ultra hd ")
 
 
-def _plain(title: str) -> str:
+def plain_title(title: str) -> str:
     """A title without what people write differently: accents, signs, the article."""
     spaced = unicodedata.normalize("NFKD", title.casefold().replace("&", " and "))
     words = "".join(
@@ -246,7 +246,9 @@ def _doubt(candidate: Candidate, media: Media) -> str:
         return f"it was made for {offered.source}, and the video is from {video.source}"
     if video.kind is Kind.EPISODE:
         known = video.title and offered.title and not any(_ids(candidate, media).values())
-        return f"it is for {offered.title!r}" if known and _plain(video.title) != _plain(offered.title) else ""
+        return (
+            f"it is for {offered.title!r}" if known and plain_title(video.title) != plain_title(offered.title) else ""
+        )
     if _differ(video.video_codec, offered.video_codec):
         return f"it was made for {offered.video_codec}, and the video is in {video.video_codec}"
     return ""

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from pydantic import SecretStr
+
+from headrace.testing import VirtualClock
+from headrace_pipelines.subtitles.services.subtitle_provider.live import Account, OpenSubtitles
+from headrace_pipelines.subtitles.services.subtitle_provider.memory import MemoryOfThisProcess
+from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import LocalSubtitles
+
+T = TypeVar("T")
+Through = Callable[[Coroutine[Any, Any, T]], Awaitable[T]]
+Connect = Callable[..., OpenSubtitles]
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+async def server(clock: VirtualClock) -> AsyncIterator[LocalSubtitles]:
+    async with LocalSubtitles(clock=clock, now=lambda: clock.moment) as running:
+        yield running
+
+
+@pytest.fixture
+def memory() -> MemoryOfThisProcess:
+    return MemoryOfThisProcess()
+
+
+@pytest.fixture
+async def connect(clock: VirtualClock, server: LocalSubtitles, memory: MemoryOfThisProcess) -> AsyncIterator[Connect]:
+    """Clients of the stand-in that share what is remembered, as one process after the other does."""
+    made: list[OpenSubtitles] = []
+
+    def make(**changes: Any) -> OpenSubtitles:
+        settings: dict[str, Any] = {
+            "key": SecretStr("stand-in-key"),
+            "user_agent": "Headrace v0.1",
+            "account": Account(username="demo", password=SecretStr("demo")),
+            "url": server.api,
+            "memory": memory,
+            "clock": clock,
+            "now": lambda: clock.moment,
+            "jitter": lambda: 0.5,
+        }
+        made.append(OpenSubtitles(**{**settings, **changes}))
+        return made[-1]
+
+    yield make
+    for client in made:
+        await client.__aexit__(None, None, None)
+
+
+@pytest.fixture
+def provider(connect: Connect) -> OpenSubtitles:
+    return connect()
+
+
+@pytest.fixture
+def through(clock: VirtualClock, server: LocalSubtitles) -> Through[Any]:
+    """Do something while the clock jumps to whatever is waited for; it does not jump while an answer is under way."""
+
+    async def run(work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.create_task(work)
+        asked = -1
+        while not task.done():
+            await asyncio.wait([task], timeout=0.002)
+            quiet, asked = asked == len(server.asked) + len(server.answered), len(server.asked) + len(server.answered)
+            timers = clock.waiting()
+            if quiet and timers and not task.done():
+                clock.go_to(timers[0].due)
+        return await task
+
+    return run
