@@ -233,7 +233,6 @@ subtitles = Lifecycle(
     notes=[DOWNLOAD_PARKED, TRANSLATE_PARKED],
     retry=(JOB_RETRIED, _PENDING),
     ends={
-        "completed": READY,
         "failed": (JOB_FAILED, _failed),
         "cancelled": (JOB_CANCELLED, _failed),
     },
