@@ -204,7 +204,7 @@ def names_in(folder: Path, roots: Sequence[Path]) -> list[str]:
         real = folder.resolve()
         if not any(real.is_relative_to(root.resolve()) for root in roots):
             raise OutsideRoots(str(folder), f"it is {real}" if real != folder else "")
-        return os.listdir(real)
+        return [entry.name for entry in real.iterdir()]
 
 
 # --- writing -----------------------------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ from headrace_pipelines.subtitles.lifecycle import (
     Parked,
     QuotaUsedUp,
     Ready,
-    TranslateStarted,
     Translated,
+    TranslateStarted,
     failed,
     subtitles,
 )
@@ -83,7 +83,9 @@ async def download(job: str, attempt: int, order: Order) -> None:
 
 async def _say_present(job: str, order: Order, path: str) -> None:
     url = await download_url(job, order.wanted)
-    await publish(READY, Ready(subtitle_path=path, download_url=url, language=order.language, source="library"), source=DOWNLOADER)
+    await publish(
+        READY, Ready(subtitle_path=path, download_url=url, language=order.language, source="library"), source=DOWNLOADER
+    )
 
 
 async def _finish(job: str, media: Media, order: Order, found: Taken) -> None:

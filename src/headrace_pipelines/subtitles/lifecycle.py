@@ -150,9 +150,7 @@ class JobData:
 
     @property
     def wanted_language(self) -> str:
-        return (
-            self.order.language if self.order else self.translation.target_language if self.translation else ""
-        )
+        return self.order.language if self.order else self.translation.target_language if self.translation else ""
 
 
 def fold(before: JobData | None, event: Event[Any]) -> JobData:
@@ -190,7 +188,15 @@ def fold(before: JobData | None, event: Event[Any]) -> JobData:
     return known
 
 
-FINAL = {"outside_roots", "not_ours", "name_too_long", "not_a_subtitle", "encoding_unknown", "key_refused", "model_unknown"}
+FINAL = {
+    "outside_roots",
+    "not_ours",
+    "name_too_long",
+    "not_a_subtitle",
+    "encoding_unknown",
+    "key_refused",
+    "model_unknown",
+}
 """What is wrong will be wrong at the next attempt, too, until somebody does something about it."""
 
 

@@ -34,6 +34,7 @@ from headrace_pipelines.subtitles.schemas import (
 )
 from headrace_pipelines.subtitles.store import Store
 
+
 class SubtitleJobNotFound(NotFound):
     """There is no such job."""
 
@@ -170,7 +171,9 @@ async def show_file(app: App, job_id: UUID, language: str | None = None) -> Resp
     kept = [item for item in Store(app.tables).files_of(job.id) if wanted is None or item.language == wanted]
     path = kept[0].path if kept else job.data.path
     if path is None or not await desk.is_there(path):
-        raise NotFound(f"job {job.id} has no subtitle{f' in {wanted}' if wanted else ''} yet; its status is {job.state}")
+        raise NotFound(
+            f"job {job.id} has no subtitle{f' in {wanted}' if wanted else ''} yet; its status is {job.state}"
+        )
     return FileResponse(path, media_type="application/x-subrip; charset=utf-8", filename=path.rpartition("/")[2])
 
 

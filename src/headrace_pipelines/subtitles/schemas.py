@@ -45,7 +45,9 @@ class DownloadRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    video_url: Url = Field(description="`file:///…` below a media folder, or `http(s)://…`.", examples=["file:///media/film.mkv"])
+    video_url: Url = Field(
+        description="`file:///…` below a media folder, or `http(s)://…`.", examples=["file:///media/film.mkv"]
+    )
     video_title: Title = Field(examples=["The Harbour (2019)"])
     language: Language = Field(description="The language that is wanted.", examples=["he"])
     target_language: Language | None = Field(

@@ -246,9 +246,7 @@ async def take(media: Media, offer: Scored, wanted: Wanted) -> Taken | Waiting:
 
 
 def _useless(offer: Scored, problem: str) -> Taken:
-    return Taken(
-        provider=offer.candidate.provider, file_id=offer.candidate.file_id, score=offer.score, problem=problem
-    )
+    return Taken(provider=offer.candidate.provider, file_id=offer.candidate.file_id, score=offer.score, problem=problem)
 
 
 def _read(body: tuple[bytes, str], media: Media, wanted: Wanted, policy: Policy) -> Document:
@@ -271,21 +269,19 @@ async def place(job: str, media: Media, taken: Taken, wanted: Wanted) -> Placed:
         path="", job=job, video_url=media.url, language=str(wanted), provider=taken.provider, file_id=taken.file_id,
         machine=taken.machine_translated, score=taken.score, sha256="", cues=0,
     )  # fmt: skip
-    return await _write(_target(media.url, media.name, wanted, job, ports.policy), wanted, document.cues, origin, ports.policy, store)
+    return await _write(
+        _target(media.url, media.name, wanted, job, ports.policy), wanted, document.cues, origin, ports.policy, store
+    )
 
 
 async def _write(
     target: _Target, wanted: Wanted, cues: tuple[Cue, ...], origin: Kept, policy: Policy, store: Store
 ) -> Placed:
     if is_right_to_left(wanted.language):
-        cues = tuple(
-            replace(cue, text=apply_profile(strip_marks(cue.text), policy.right_to_left)) for cue in cues
-        )
+        cues = tuple(replace(cue, text=apply_profile(strip_marks(cue.text), policy.right_to_left)) for cue in cues)
     data = formats.to_bytes(formats.write(cues, Format.SRT), mark=policy.byte_order_mark)
     written = await asyncio.to_thread(_put, target, data, policy, store)
-    await store.keep_file(
-        replace(origin, path=written.path, sha256=written.sha256, cues=len(cues)), now()
-    )
+    await store.keep_file(replace(origin, path=written.path, sha256=written.sha256, cues=len(cues)), now())
     return Placed(path=written.path, download_url=_download_url(policy, origin.job, wanted))
 
 
@@ -351,9 +347,7 @@ async def open_translation(job: str, attempt: int, order: TranslationOrder) -> P
     if ports.model is None:
         raise NoLanguageModel
     roots = (*ports.policy.roots, ports.policy.output)
-    content = await asyncio.to_thread(
-        files.read_whole, Path(order.subtitle_file_path), roots, largest=formats.LARGEST
-    )
+    content = await asyncio.to_thread(files.read_whole, Path(order.subtitle_file_path), roots, largest=formats.LARGEST)
     digest = sha256(content).hexdigest()
     await store.keep_body(_KEPT_TEXTS, digest, Path(order.subtitle_file_path).name, content, now())
     document, chunks = await asyncio.to_thread(_divided, store, digest, order)
@@ -428,12 +422,9 @@ async def place_translation(job: str, attempt: int, order: TranslationOrder, dig
     if repair.verdict(len(texts), len(flagged)) is repair.Verdict.INCOMPLETE:
         raise TranslationIncomplete(len(flagged), len(texts))
     cues = tuple(
-        replace(cue, text=cue.text if text is None else text)
-        for cue, text in zip(document.cues, texts, strict=True)
+        replace(cue, text=cue.text if text is None else text) for cue, text in zip(document.cues, texts, strict=True)
     )
-    wanted = Wanted(
-        language=order.target_language, hearing_impaired=order.hearing_impaired, forced=order.forced
-    )
+    wanted = Wanted(language=order.target_language, hearing_impaired=order.hearing_impaired, forced=order.forced)
     model = next((part.model for part in parts.values()), "")
     origin = Kept(
         path="", job=job, video_url=order.video_url, language=str(wanted), provider=model, file_id=digest, machine=True, score=50,

@@ -123,7 +123,11 @@ async def _model(stack: AsyncExitStack, settings: Settings) -> LanguageModel | N
         return await stack.enter_async_context(gemini)
     if settings.model_url:
         openai = OpenAiModel(
-            model=settings.model or "default", url=settings.model_url, key=settings.model_key, limits=limits, ledger=ledger
+            model=settings.model or "default",
+            url=settings.model_url,
+            key=settings.model_key,
+            limits=limits,
+            ledger=ledger,
         )
         return await stack.enter_async_context(openai)
     return None

@@ -74,9 +74,7 @@ class House:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.video(number).content())
-        return Order(
-            video_url=path.as_uri(), video_title=self.video(number).feature.title, language=language, **more
-        )
+        return Order(video_url=path.as_uri(), video_title=self.video(number).feature.title, language=language, **more)
 
     async def ask(self, number: int, language: str, **more: Any) -> desk.Accepted:
         return await desk.accept(self.harness.app, self.order(number, language, **more))

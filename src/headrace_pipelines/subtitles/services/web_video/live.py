@@ -7,8 +7,7 @@ from typing import Self
 
 import httpx2
 
-from headrace.errors import ServiceRefused, ServiceUnavailable
-from headrace_pipelines.subtitles.rules.moviehash import PIECE, SMALLEST
+from headrace.errors import ServiceRefused
 from headrace_pipelines.subtitles.services.web_video.port import Ends
 
 

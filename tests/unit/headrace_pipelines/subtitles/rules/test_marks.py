@@ -18,7 +18,7 @@ from headrace_pipelines.subtitles.rules.marks import cells, has_words, lines, ma
         ("{\\an8}Hi", "{\\an2}שלום", False),
         ("♪ la ♪", "♪ לה ♪", True),
         ("♪ la ♪", "♪ לה", False),
-        ("- a\n- b", "– א\n— ב", True),  # noqa: RUF001 - any dash will do
+        ("- a\n- b", "– א\n— ב", True),
         ("- a\n- b", "- א ב", False),
         ("<i>- a</i>", "<i>- א</i>", True),
         ("-5 degrees", "מינוס 5 מעלות", True),
