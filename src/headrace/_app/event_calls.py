@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from headrace._app.event_feed import EventFeed, EventFilter
 from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
@@ -71,6 +72,22 @@ class EventCalls:
         """Events of a topic or pattern, the newest first; ``before`` is the position of the last one of the page before."""
         found = self.database.read(lambda reader: newest_events(reader, pattern=topic, before=before, count=count))
         return [self.registry.catalogue.topics.event(record) for record in found]
+
+    def follow(
+        self,
+        topic: str = "#",
+        *,
+        subject: str | None = None,
+        job: str | None = None,
+        where: str = "",
+        after: int | None = None,
+    ) -> EventFeed:
+        """Events as they come into the log, batch by batch; with ``after`` first those behind that position, 0 being the beginning.
+
+        ``subject`` and ``job`` (a lifecycle) keep to what they are about, ``where`` is a filter text such as ``'data.tries < 3'``.
+        """
+        wanted = EventFilter.of(topic=topic, subject=subject, job=job, where=where)
+        return EventFeed(self.engine.log, self.database, wanted, after=after)
 
     async def history_of(self, subject: str | JobRef, *, after: int = 0, count: int = 1_000) -> list[Event[Any]]:
         """The events of a subject in order, behind a sequence number."""
