@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVa
 
 from headrace._app.event_calls import EventCalls
 from headrace._app.feed import RunFeed
+from headrace._app.incoming import Incoming, WebhookAnswer
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
@@ -122,6 +123,7 @@ class Headrace(EventCalls):
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
+        self.incoming = Incoming(self.registry, self._settings_of)
         self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
         guard.trust(unguarded)
@@ -147,6 +149,7 @@ class Headrace(EventCalls):
                 strict=self._strict,
             )
             await self._engine.open()
+            self.incoming.report()
             self._stack.push_async_callback(self._engine.close)
         except BaseException:
             await self._stack.aclose()
@@ -330,6 +333,23 @@ class Headrace(EventCalls):
         """Tell other processes where this one answers for its store."""
         if isinstance(self._database, SqliteDatabase):
             self._database.announce(address=address, token_file=token_file)
+
+    async def receive_webhook(self, name: str, body: bytes, headers: Mapping[str, str]) -> WebhookAnswer:
+        """What ``POST /webhooks/NAME`` does, for programs with a server of their own: check the sender, publish what the webhook becomes.
+
+        ``body`` is what came over the wire, byte for byte. The event is on disk when this returns; the same webhook gets the first answer
+        again. A webhook without ``secret`` and ``token`` is not guarded here.
+        """
+        full = self.registry.find_webhook(name)
+        told = self.incoming.read(full, headers, body, self._clock.now())
+        if told.draft is None:
+            log.info("webhook.ignored", webhook=full, id=told.id)
+            return WebhookAnswer(webhook=full, accepted=False, event=None, position=None)
+        draft = told.draft
+        published = await self.publish(
+            draft.topic, told.plain_data, subject=draft.subject, id=told.event_id, source=f"webhooks/{full}", time=draft.time, plain=True,
+        )  # fmt: skip
+        return WebhookAnswer(webhook=full, accepted=True, event=published.id, position=published.position)
 
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
         """Leave a message for an open run; it is stored before anyone waits for it."""

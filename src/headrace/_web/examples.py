@@ -186,5 +186,6 @@ EXAMPLES: dict[str, object] = {
     "TokenView": _TOKEN,
     "TopicView": {"topic": "order.packed", "events": 16, "last_at": _AT},
     "UnreadMessage": _MESSAGE,
+    "WebhookAnswer": {"webhook": "shop.carrier", "accepted": True, "event": "webhooks/shop.carrier/msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", "position": 312},
 }  # fmt: skip
 """By name of the schema."""

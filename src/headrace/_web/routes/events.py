@@ -42,7 +42,9 @@ Where = Annotated[
 ]
 After = Annotated[
     int | None,
-    Query(ge=0, le=LARGEST, description="Begin behind this position, 0 being the beginning; by default with what comes."),
+    Query(
+        ge=0, le=LARGEST, description="Begin behind this position, 0 being the beginning; by default with what comes."
+    ),
 ]
 
 _STREAM = """\
@@ -104,7 +106,9 @@ async def stream_events(
 
 def _position(last_event_id: str) -> int:
     if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) < 19):
-        raise ValueRefused(f"Last-Event-ID is {last_event_id[:80]!r}; it has to be a position, as the ids of this stream are")
+        raise ValueRefused(
+            f"Last-Event-ID is {last_event_id[:80]!r}; it has to be a position, as the ids of this stream are"
+        )
     return int(last_event_id)
 
 

@@ -75,7 +75,7 @@ async def test_filters_keep_to_what_is_wanted(app: Headrace, filters: dict[str, 
     await app.publish("task.made", 4, subject=tasks.job("a"))
     await app.publish("task.made", 5, subject=tasks.job("b"))
 
-    assert await come(app.follow(after=0, **filters), len(wanted)) == wanted  # type: ignore[arg-type]  # all of them are texts
+    assert await come(app.follow(after=0, **filters), len(wanted)) == wanted
 
 
 @pytest.mark.parametrize("filters", [{"topic": "a..b"}, {"where": "data +"}, {"where": "nobody == 1"}])
