@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.endpoints import Endpoints, Outgoing
 from headrace._app.event_calls import EventCalls
 from headrace._app.feed import RunFeed
 from headrace._app.incoming import Incoming, WebhookAnswer
@@ -93,6 +94,7 @@ class Headrace(EventCalls):
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
+    ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
     """
 
@@ -108,6 +110,7 @@ class Headrace(EventCalls):
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
         keys: Sequence[str | bytes] = (),
+        outgoing: Outgoing | None = None,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -123,6 +126,8 @@ class Headrace(EventCalls):
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
+        self._outgoing = outgoing or Outgoing()
+        self._webhooks: Endpoints | None = None
         self.incoming = Incoming(self.registry, self._settings_of)
         self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
@@ -148,6 +153,9 @@ class Headrace(EventCalls):
                 limits=self._limits,
                 strict=self._strict,
             )
+            self._webhooks = Endpoints(database, self._clock, self._engine.delivery, self._outgoing)
+            self._webhooks.open()
+            self._stack.push_async_callback(self._webhooks.close)
             await self._engine.open()
             self.incoming.report()
             self._stack.push_async_callback(self._engine.close)
@@ -250,6 +258,13 @@ class Headrace(EventCalls):
         if self._engine is None:
             raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
         return self._engine
+
+    @property
+    def webhooks(self) -> Endpoints:
+        """Where events go as webhooks: endpoints can be added, disabled and removed while it runs."""
+        if self._webhooks is None:
+            raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
+        return self._webhooks
 
     @property
     def database(self) -> Database:

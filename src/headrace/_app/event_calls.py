@@ -168,7 +168,7 @@ class EventCalls:
 
     def _subscriptions(self, reader: Reader) -> list[SubscriptionView]:
         delivery = self.engine.delivery
-        triggers = {name: trigger for name, (_, trigger) in self.registry.triggers.items()}
+        triggers = {name: trigger for name, (_, trigger) in delivery.known.items()}
         return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
 
     async def pause_subscription(self, name: str) -> None:
@@ -192,11 +192,12 @@ class EventCalls:
 
         ``dry_run`` only counts them.
         """
-        if subscription not in self.registry.triggers:
+        known = self.engine.delivery.known
+        if subscription not in known:
             raise NotFound(
                 f"there is no subscription {subscription!r} here; `headrace events subscriptions` lists them"
             )
-        patterns = self.registry.triggers[subscription][1].patterns
+        patterns = known[subscription].trigger.patterns
 
         def look(reader: Reader) -> tuple[int, int]:
             begin = after if after is not None else 0 if since is None else position_at(reader, from_datetime(since))
@@ -237,7 +238,9 @@ class EventCalls:
         """Try all dead letters again, of one subscription if given; returns how many. Those that nobody would try stay as they are."""
         found = self.database.read(
             lambda reader: [
-                letter.pk for letter in all_dead(reader, subscription) if letter.subscription in self.registry.triggers
+                letter.pk
+                for letter in all_dead(reader, subscription)
+                if letter.subscription in self.engine.delivery.known
             ]
         )
         tried = 0

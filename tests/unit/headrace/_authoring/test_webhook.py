@@ -41,7 +41,7 @@ def test_what_makes_no_sense_is_refused_at_import(
 ) -> None:
     """The first webhook comes when nobody looks."""
     with pytest.raises(DefinitionError, match=complaint):
-        Webhook(name, target, **options)  # type: ignore[arg-type]  # wrong on purpose
+        Webhook(name, target, **options)
 
 
 def test_a_secret_is_a_setting_of_the_pipeline() -> None:
