@@ -315,7 +315,7 @@ async def test_what_makes_no_sense_is_refused(harness: Harness, receiver: Receiv
         ("a", receiver.url, {"filter": "data +"}),
     ):
         with pytest.raises(ValueRefused):
-            await add_one(name, url, **more)  # type: ignore[arg-type]  # wrong on purpose
+            await add_one(name, url, **more)
     await add_one("a", receiver.url)
     with pytest.raises(Conflict):
         await add_one("a", receiver.url)
