@@ -61,11 +61,19 @@ def ask(operation: Operation, mode: GenerationMode, headers: dict[str, str], *, 
     def every_answer_is_as_described(case: Case[Any]) -> None:
         if of_real_runs:
             aim(case)
-        if mode is GenerationMode.POSITIVE and "Idempotency-Key" in case.headers:
-            case.headers["Idempotency-Key"] = str(uuid4())  # one that is drawn twice would rightly be refused
+        if mode is GenerationMode.POSITIVE:
+            mend(case)
         case.call_and_validate(headers=headers)
 
     every_answer_is_as_described()
+
+
+def mend(case: Case[Any]) -> None:
+    """What no schema can say of a request that is right."""
+    if "Idempotency-Key" in case.headers:
+        case.headers["Idempotency-Key"] = str(uuid4())  # one that is drawn twice would rightly be refused
+    if isinstance(case.body, dict) and "url" in case.body:
+        case.body |= {"url": "http://127.0.0.1:9/hooks", "filter": "data > 1"}
 
 
 def aim(case: Case[Any]) -> None:

@@ -74,7 +74,7 @@ def signed(harness: Harness, body: bytes = SHIPPED, *, id: str = "msg_1", secret
     return sign(id=id, at=harness.clock.now(), body=body, secrets=[secret])
 
 
-@pytest.mark.parametrize("secret", [NEW, OLD])
+@pytest.mark.parametrize("secret", [NEW, OLD], ids=["new", "old"])
 async def test_a_signed_webhook_is_an_event(harness: Harness, secret: str) -> None:
     """Either secret is good while the sender is moved from one to the other."""
     answer = await harness.app.receive_webhook("carrier", SHIPPED, signed(harness, secret=secret))
