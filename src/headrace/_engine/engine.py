@@ -32,8 +32,10 @@ from headrace._engine.resident import Resident, UnderWay
 from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
-from headrace._events.model import Event, NewEvent, Published
+from headrace._events.model import Event, NewEvent, Published, Subject
 from headrace._jobs.lifecycle import JobRef
+from headrace._jobs.model import Job
+from headrace._jobs.store import as_job, job_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Ending, JobOfRun, Message, NewRun, RunRecord, RunState
@@ -403,9 +405,16 @@ class EmbeddedEngine:
             if not event.applied:
                 return None  # the job did not move, so there is nothing to be done for it
             job = JobOfRun(event.job, event.subject, event.generation, owner=True)
-        arguments = trigger.arguments(event)
+        arguments = trigger.arguments(event, self._job_for(trigger, event))
         run_id = flow.run_id_for(arguments) or f"{flow.name}-{token(_number_of(event.id))}"
         return self.new_run(flow, check_id(run_id), arguments, begun_at_pos=event.position, job=job)
+
+    def _job_for(self, trigger: Trigger, event: Event[Any]) -> Job[Any] | None:
+        if trigger.job is None or not trigger.takes_job:
+            return None
+        record = self.database.read(lambda reader: job_of(reader, Subject(event.job, event.subject)))
+        assert record is not None
+        return as_job(record, trigger.job)
 
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
         return self.new_run(

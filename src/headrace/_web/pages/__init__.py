@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from headrace._app.app import Headrace
 from headrace._web.pages import actions, blocked, live, now, problems, run, runs, static, system, theme, try_it
-from headrace._web.pages.frame import Studio
+from headrace._web.pages.frame import Studio, show_problem
 from headrace.settings import LoadedSettings
 
 
@@ -22,5 +22,6 @@ def install(api: FastAPI, app: Headrace, *, settings: LoadedSettings | None = No
     for page in (now, runs, run, actions, blocked, system, try_it, theme, live, static):
         api.include_router(page.router, include_in_schema=False)
     problems.install(api)
+    api.state.show_problem = show_problem  # for what the gate refuses before any page is reached
     with suppress(RuntimeError):  # who only wants to read the schema of the API has no event loop
         studio.pulse.begin()
