@@ -151,7 +151,7 @@ def test_a_pause_that_is_asked_for_is_understood(text: str, pause: timedelta | N
 @pytest.mark.parametrize(
     "url",
     [
-        "", "example.org", "ftp://example.org", "https://", "https:///path", "https://user:pw@example.org", "https://user@example.org",
+        "", "example.org", "ftp://example.org", "https://", "https:///path", "https://user:pw@example.org", "https://user@example.org",  # pragma: allowlist secret
         "https://example.org:0", "https://example.org:99999", "https://example.org/#part", "https://exa mple.org", "https://müller.de",
         "https://example.org/" + "x" * 2_000, "http://[::1", "javascript:alert(1)",
     ],
