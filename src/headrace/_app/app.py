@@ -377,6 +377,11 @@ class Headrace(EventCalls):
         if isinstance(self._database, SqliteDatabase):
             self._database.announce(address=address, token_file=token_file)
 
+    async def resume_subscription(self, name: str) -> None:
+        """Let a paused subscription go on where it stopped."""
+        self.webhooks.check_may_resume(name)
+        await super().resume_subscription(name)
+
     async def receive_webhook(self, name: str, body: bytes, headers: Mapping[str, str]) -> WebhookAnswer:
         """What ``POST /webhooks/NAME`` does, for programs with a server of their own: check the sender, publish what the webhook becomes.
 

@@ -23,7 +23,7 @@ from headrace._events.store import count_dead, count_held, cursors_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader, Transaction
 from headrace._store.companion import with_companion
-from headrace.errors import EndpointGone, EngineUnavailable, ServiceError
+from headrace.errors import Conflict, EndpointGone, EngineUnavailable, ServiceError
 from headrace.settings import WebhooksSettings
 from headrace.webhooks._sender import TIMEOUT, Sender, check_url
 
@@ -130,20 +130,19 @@ async def try_endpoint(
 
 
 def show_endpoint(reader: Reader, name: str, now: Instant) -> EndpointView:
-    return _view(reader, store.endpoint(reader, name), now)
+    return _views(reader, [store.endpoint(reader, name)], now)[0]
 
 
 def list_endpoints(reader: Reader, now: Instant) -> EndpointList:
-    return EndpointList(endpoints=tuple(_view(reader, endpoint, now) for endpoint in store.endpoints(reader)))
+    return EndpointList(endpoints=_views(reader, store.endpoints(reader), now))
 
 
-def _view(reader: Reader, endpoint: Endpoint, now: Instant) -> EndpointView:
-    subscription = subscription_of(endpoint.name)
-    return EndpointView.of(
-        endpoint,
-        waiting=count_held(reader).get(subscription, 0),
-        dead=count_dead(reader).get(subscription, 0),
-        now=now,
+def _views(reader: Reader, found: Sequence[Endpoint], now: Instant) -> tuple[EndpointView, ...]:
+    held, dead = count_held(reader), count_dead(reader)
+    names = [subscription_of(endpoint.name) for endpoint in found]
+    return tuple(
+        EndpointView.of(endpoint, waiting=held.get(name, 0), dead=dead.get(name, 0), now=now)
+        for endpoint, name in zip(found, names, strict=True)
     )
 
 
@@ -236,6 +235,12 @@ class Endpoints:
         removed = await remove_endpoint(self._database, self._clock, name)
         self._delivery.remove(removed.subscription)
         return removed
+
+    def check_may_resume(self, subscription: str) -> None:
+        """Raises ``Conflict`` where it is that of an endpoint which is disabled: its events would fail one after the other."""
+        for endpoint in self._database.read(store.endpoints):
+            if subscription_of(endpoint.name) == subscription and not endpoint.enabled:
+                raise Conflict(f"endpoint {endpoint.name!r} is disabled; headrace webhooks enable {endpoint.name}")
 
     # Delivering
 

@@ -147,7 +147,7 @@ async def pause_subscription(app: App, id: Id) -> Switched:
     return Switched(name=id, paused=True)
 
 
-@router.post("/subscriptions/{id}/resume", responses=problems(404))
+@router.post("/subscriptions/{id}/resume", responses=problems(404, 409))
 async def resume_subscription(app: App, id: Id) -> Switched:
     """Let a paused subscription go on where it stopped."""
     await app.resume_subscription(id)

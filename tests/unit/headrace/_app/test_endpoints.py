@@ -173,6 +173,18 @@ async def test_what_comes_while_it_is_disabled_waits_for_it(harness: Harness, re
     assert numbers(receiver.seen) == [1, 2]
 
 
+async def test_a_disabled_endpoint_is_enabled_by_its_own_command(harness: Harness, receiver: Receiver) -> None:
+    """Resumed as a subscription it would fail at every event, until all of them are dead."""
+    await add(harness, receiver)
+    await harness.app.webhooks.disable("billing")
+    await say(harness, 1)
+    with pytest.raises(Conflict, match="headrace webhooks enable billing"):
+        await harness.app.resume_subscription("webhook:billing")
+    await harness.advance(3 * DAY)
+
+    assert (receiver.seen, await harness.app.dead_letters()) == ([], [])
+
+
 async def test_an_endpoint_outlives_crashes(harness: Harness, receiver: Receiver) -> None:
     """It is a row; an event that was under way comes again, under the same id."""
     await add(harness, receiver)

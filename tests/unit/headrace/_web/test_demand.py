@@ -29,6 +29,7 @@ UNUSUAL = {
     ("POST", "/webhooks/{name}"): Demand(public=True),
     ("GET", "/healthz"): Demand(public=True),
     ("GET", "/readyz"): Demand(public=True),
+    ("GET", "/static/{digest}/{name}"): Demand(public=True),
     ("GET", "/login"): Demand(public=True),
     ("POST", "/login"): Demand(public=True),
     ("POST", "/logout"): Demand(public=True),
