@@ -148,6 +148,7 @@ class Headrace(EventCalls):
             if sets:
                 await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
+            self._check_webhooks()
             for pipeline in self.pipelines:
                 self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
             self._engine = EmbeddedEngine(
@@ -162,7 +163,6 @@ class Headrace(EventCalls):
             self._webhooks.open()
             self._stack.push_async_callback(self._webhooks.close)
             await self._engine.open()
-            self.incoming.report()
             self._stack.push_async_callback(self._engine.close)
             self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
             self._stack.push_async_callback(self._watchers.stop)
@@ -193,6 +193,9 @@ class Headrace(EventCalls):
 
     async def _open_store(self) -> Database:
         return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
+
+    def _check_webhooks(self) -> None:
+        self.incoming.check()
 
     def _check_fit(self) -> None:
         if self._preflight == "off":

@@ -15,7 +15,7 @@ from headrace._authoring.webhook import AUTHORIZATION, EventDraft, Webhook, Webh
 from headrace._base import log, webhook
 from headrace._base.clock import Instant
 from headrace._base.codec import Shape
-from headrace.errors import DefinitionError, ValueRefused, WebhookRefused
+from headrace.errors import ConfigurationError, DefinitionError, ValueRefused, WebhookRefused
 
 _PLAIN = Shape(Any, where="data of an event that a webhook became")
 _LONGEST_ID = 255
@@ -57,11 +57,16 @@ class Incoming:
         self._registry = registry
         self._settings_of = settings_of
 
-    def report(self) -> None:
-        """Say at the start which webhooks nobody could send."""
+    def check(self) -> None:
+        """At the start: a secret that is none is an error, and a webhook without one, which nobody can send, a warning."""
         for name, (pipeline, hook) in self._registry.webhooks.items():
-            if hook.setting is not None and not self._known(pipeline, hook):
+            if hook.setting is None:
+                continue
+            known = self._known(pipeline, hook)
+            if not known:
                 log.warning("webhook.not_configured", webhook=name, setting=_variable(pipeline, hook))
+            elif hook.secret is not None:
+                _check_secrets(known, _variable(pipeline, hook))
 
     def asks_for_own_token(self, name: str) -> bool:
         """Whether it is guarded by this server's tokens and by nothing of its own."""
@@ -107,6 +112,13 @@ class Incoming:
         value = getattr(self._settings_of(pipeline), hook.setting)
         text = value.get_secret_value() if hasattr(value, "get_secret_value") else value
         return [one for one in re.split(r"[\s,]+", text or "") if one]
+
+
+def _check_secrets(known: list[str], variable: str) -> None:
+    try:
+        webhook.sign(id="check", at=0, body=b"", secrets=known)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{variable}: {error}") from None
 
 
 def _check_token(hook: Webhook, headers: Mapping[str, str], known: list[str]) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from headrace import EventDraft, EventType, Pipeline, Webhook, WebhookCall
+from headrace import EventDraft, EventType, Headrace, Pipeline, Webhook, WebhookCall
 from headrace._base.webhook import new_secret, sign
-from headrace.errors import DefinitionError, ValueRefused, WebhookRefused
+from headrace.errors import ConfigurationError, DefinitionError, ValueRefused, WebhookRefused
 from headrace.testing import Harness
 
 OLD, NEW = new_secret(), new_secret()
@@ -197,3 +198,32 @@ async def test_a_pipeline_sees_no_secrets(harness: Harness) -> None:
     assert seen[0].id == "msg_1"
     assert seen[0].headers["x-kind"] == "parcel"
     assert not {"authorization", "cookie"} & set(seen[0].headers)
+
+
+class Demanding(BaseModel):
+    base_url: str
+    carrier_secret: SecretStr | None = None
+
+
+def demanding() -> Pipeline:
+    hook = Webhook("carrier", of_carrier, secret="carrier_secret")  # pragma: allowlist secret
+    return Pipeline("shop", webhooks=[hook], settings=Demanding)
+
+
+async def test_a_secret_that_is_none_keeps_it_from_starting(tmp_path: Path) -> None:
+    """It would refuse every webhook; the error names the variable, and nothing of what is in it."""
+    settings = {"shop": Demanding(base_url="x", carrier_secret=SecretStr("open sesame!"))}
+    with pytest.raises(ConfigurationError, match="HEADRACE_SHOP_CARRIER_SECRET") as caught:
+        async with Headrace([demanding()], store=tmp_path / "a.db", settings=settings):
+            pass
+
+    assert "sesame" not in str(caught.value)
+
+
+async def test_a_test_that_brings_ports_needs_no_settings() -> None:
+    """Its wiring is replaced, and so is the need for what the wiring reads."""
+    async with Harness(demanding(), ports=object()):
+        pass
+    with pytest.raises(ConfigurationError, match="HEADRACE_SHOP_BASE_URL"):
+        async with Harness(demanding()):
+            pass

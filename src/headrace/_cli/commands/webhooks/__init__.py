@@ -11,11 +11,14 @@ COMMANDS = {
     "add": (_HERE + "changing:add", "Send events to an address, and show the secret that signs them, this once."),
     "ls": (_HERE + "reading:ls", "List where events are sent, and how the last attempt of each went."),
     "show": (_HERE + "reading:show", "Show one endpoint."),
-    "test": (_HERE + "changing:test", "Send a ping to an endpoint, once, and say how it went."),
-    "disable": (_HERE + "changing:disable", "Send nothing there for a while; what comes waits."),
+    "test": (_HERE + "changing:test", "Send a ping to an endpoint, once, and say how it went; it may be disabled."),
+    "disable": (
+        _HERE + "changing:disable",
+        "Send nothing there until it is enabled; what comes meanwhile waits in the log.",
+    ),
     "enable": (_HERE + "changing:enable", "Send what has come meanwhile, and go on."),
     "rotate": (_HERE + "changing:rotate", "Sign with a new secret, and for a while with the one before, too."),
-    "rm": (_HERE + "changing:rm", "Send nothing more there."),
+    "rm": (_HERE + "changing:rm", "Send nothing more there, not what waits either; its dead letters stay, dismissed."),
 }
 
 
