@@ -184,6 +184,17 @@ def test_a_webhook_that_was_answered_is_on_disk(shop: Place) -> None:
     assert [event["subject"] for event in map(json.loads, events.out.splitlines())] == ["p-1"]
 
 
+def test_up_says_where_webhooks_come_in(shop: Place) -> None:
+    """The other side asks for the address."""
+    _, up = shop.up(target="shop.py")
+    as_text = shop.begin("up", "shop.py", "--port", "0", "--store", "other.db")
+    assert as_text.stdout is not None
+    lines = [as_text.stdout.readline().strip() for _ in range(7)]
+
+    assert up["webhooks"] == {"shop": ["/webhooks/shop.carrier", "/webhooks/shop.player"]}
+    assert "shop.player takes POST /webhooks/shop.player" in lines
+
+
 def test_others_are_kept_out_and_told_why(shop: Place) -> None:
     """Each in the one shape of errors, and nothing is recorded."""
     shop.variables["HEADRACE_SERVER__TOKENS"] = "always"
