@@ -10,6 +10,8 @@ import pytest
 from headrace import Headrace, Lifecycle, Pipeline
 from headrace._app import event_feed
 from headrace._app.event_feed import EventBatch, EventFeed
+from headrace._app.event_view import EventView
+from headrace._ports.database import Reader
 from headrace.errors import ValueRefused
 from headrace.testing import Harness
 
@@ -116,6 +118,39 @@ async def test_a_position_that_the_log_never_had_is_told(app: Headrace) -> None:
 
     assert first == EventBatch(events=(), position=1, missed=True)
     assert await come(feed, 1) == [1]
+
+
+async def test_whoever_waits_asks_nothing(app: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred open streams must not keep the disk busy while nothing happens."""
+    looks = 0
+    look = EventFeed._look
+
+    def counted(feed: EventFeed, reader: Reader) -> tuple[list[EventView], int]:
+        nonlocal looks
+        looks += 1
+        return look(feed, reader)
+
+    monkeypatch.setattr(EventFeed, "_look", counted)
+    feed = app.follow()
+    first = asyncio.ensure_future(anext(feed))
+    await turn()
+    await app.publish("n", 0, subject="a")
+    await first
+    waiting = asyncio.ensure_future(anext(feed))
+    await turn()
+    before = looks
+    await turn()
+    feed.close()
+    with pytest.raises(StopAsyncIteration):
+        await waiting
+
+    assert before == looks > 1
+
+
+async def turn() -> None:
+    """Let whoever can go on, threads too."""
+    for _ in range(20):
+        await asyncio.to_thread(int)
 
 
 async def test_a_feed_ends_when_it_is_closed_and_when_the_engine_stops() -> None:

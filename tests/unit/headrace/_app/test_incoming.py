@@ -55,6 +55,7 @@ PIPELINE = Pipeline(
         Webhook("player", of_player, token="player_token", header="X-Player"),
         Webhook("bearer", of_player, token="player_token"),
         Webhook("unset", of_player, secret="nobodys"),  # pragma: allowlist secret
+        Webhook("unset_token", of_player, token="nobodys", header="X-Player"),
         Webhook("open", of_player),
         Webhook("odd", of_nobody),
     ],
@@ -154,8 +155,9 @@ async def test_a_token_goes_where_a_signature_is_not_to_be_had(
 
 async def test_a_webhook_without_its_secret_lets_nobody_in(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
     """An empty setting must not be a secret that everybody knows; the log says which one is missing."""
-    with pytest.raises(WebhookRefused, match="no secret here yet"):
-        await harness.app.receive_webhook("unset", b"{}", {})
+    for name, headers in (("unset", {}), ("unset_token", {}), ("unset_token", {"X-Player": ""})):
+        with pytest.raises(WebhookRefused, match="no secret here yet"):
+            await harness.app.receive_webhook(name, b"{}", headers)
 
     assert "HEADRACE_SHOP_NOBODYS" in caplog.text
 
