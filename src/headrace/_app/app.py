@@ -176,7 +176,7 @@ class Headrace(EventCalls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
-        self._engine = None
+        self._engine = self._webhooks = None
 
     def _begin_watchers(self) -> None:
         assert self._watchers is not None
