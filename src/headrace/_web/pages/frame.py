@@ -15,11 +15,14 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
+from headrace._access.model import Caller, Scope
 from headrace._app.app import Headrace
 from headrace._app.listing import open_counts
+from headrace._app.subscription_detail import trouble
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._web import errors
+from headrace._web.gate import CALLER
 from headrace._web.pages.navigation import NAVIGATION, place_of
 from headrace._web.pages.pulse import Pulse
 from headrace._web.pages.templates import environment
@@ -28,6 +31,7 @@ from headrace.settings import LoadedSettings
 
 T = TypeVar("T")
 Question = Callable[[Reader], Mapping[str, object]]
+Answer = tuple[Mapping[str, object], Mapping[str, int]]
 
 THEME_COOKIE = "headrace_theme"
 THEMES = ("light", "dark")
@@ -106,25 +110,32 @@ class Frame:
             "now": self.app.now(),
             "failure": self.app.failure,
             "revision": self.app.revision,
+            "can_operate": self._can_operate(),
         }
 
+    def _can_operate(self) -> bool:
+        """Whether whoever asks may press buttons; to others they are not offered."""
+        caller: Caller | None = self.request.scope.get(CALLER)
+        return caller is not None and caller.scope.covers(Scope.OPERATE)
+
     def _rendered(self, template: str, question: Question | None, values: Mapping[str, object]) -> bytes:
-        answer, aside = _nothing() if question is None and self.app.failure else self._asked(question)
-        text = environment().get_template(template).render(**values, **answer, aside=aside)
+        # A page that says what is wrong must not need what is wrong.
+        answer, badges = ({}, {}) if question is None and self.app.failure else self._asked(question)
+        text = environment().get_template(template).render(**values, **answer, badges=badges)
         return text.encode("utf-8", "replace")
 
-    def _asked(self, question: Question | None) -> tuple[Mapping[str, object], int]:
-        def ask(reader: Reader) -> tuple[Mapping[str, object], int]:
-            counts = open_counts(reader)
-            return (question(reader) if question else {}), sum(counts.get(state, 0) for state in SET_ASIDE)
+    def _asked(self, question: Question | None) -> Answer:
+        def ask(reader: Reader) -> Answer:
+            return (question(reader) if question else {}), _badges(reader)
 
-        answer: tuple[Mapping[str, object], int] = self.app.database.read(ask)
+        answer: Answer = self.app.database.read(ask)
         return answer
 
 
-def _nothing() -> tuple[Mapping[str, object], int]:
-    # A page that says what is wrong must not need what is wrong.
-    return {}, 0
+def _badges(reader: Reader) -> dict[str, int]:
+    """How much needs somebody, by the path of the page that tells more."""
+    counts = open_counts(reader)
+    return {"/blocked": sum(counts.get(state, 0) for state in SET_ASIDE), "/deadletters": trouble(reader).dead}
 
 
 class _PageRoute(APIRoute):

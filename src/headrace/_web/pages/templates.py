@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from headrace._base.wording import count, duration, size
-from headrace._web.pages.links import page_link, run_link
+from headrace._web.pages.links import event_link, job_link, page_link, run_link, subject_link
 from headrace._web.pages.static import file_link
 
 LONGEST_VALUE = 20_000
@@ -37,10 +37,12 @@ def environment() -> Environment:
     )
     made.filters |= {
         "amount": amount,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "duration": duration,
         "json": pretty_json,
         "line": short_json,
         "linked": linked_runs,
+        "ordinal": ordinal,
         "place": short_place,
         "prose": prose,
         "seconds": lambda seconds: duration(timedelta(seconds=seconds)),
@@ -51,9 +53,12 @@ def environment() -> Environment:
     made.globals |= {
         "clock": clock_text,
         "count": count,
+        "event_link": event_link,
         "file_link": file_link,
+        "job_link": job_link,
         "page_link": page_link,
         "run_link": run_link,
+        "subject_link": subject_link,
     }
     return made
 
@@ -61,6 +66,11 @@ def environment() -> Environment:
 def amount(number: int) -> str:
     """Groups of three, parted by a narrow space that does not break."""
     return f"{number:,}".replace(",", "\u202f")
+
+
+def ordinal(number: int) -> str:
+    last = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{amount(number)}{last}"
 
 
 def clock_text(moment: datetime, now: datetime) -> str:
