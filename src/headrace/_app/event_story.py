@@ -124,7 +124,7 @@ def subject_story(
     legs = legs_of(reader, subject, lifecycles)
     entries = [
         Entry(event=event, leg=legs.get(event.sequence), gap=None if older is None else event.time - older.time)
-        for event, older in zip(page.events, (*page.events[1:], None), strict=True)
+        for event, older in zip(page.events, (*page.events[1:], None), strict=False)
     ]
     more = len(entries) > count
     return SubjectStory(

@@ -121,7 +121,7 @@ class EmbeddedEngine:
             wake=runner.wake, admit_soon=runner.go_on, changed=changes.touched,
         )  # fmt: skip
         self._attempts = Attempts(
-            clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
+            clock=clock, timers=self._timers, wiring=self.use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
             tally=tally,
         )  # fmt: skip
         self._dispatcher = runner.dispatcher = self._memory.dispatcher = Dispatcher(
@@ -510,7 +510,8 @@ class EmbeddedEngine:
         if self._state == "open":
             self._journal.submit(lambda tx: add_incident(tx, pk, at, name, detail), lambda _result, _error: None)
 
-    def _use(self, pipeline: str, kind: type[Any]) -> Any:
+    def use(self, pipeline: str, kind: type[Any]) -> Any:
+        """The one thing of a type that the wiring of a pipeline built."""
         return pick(self._wired.get(pipeline, ()), kind, pipeline)
 
     def _in_state(self, state: RunState) -> list[int]:

@@ -30,6 +30,7 @@ from headrace._web.pages import (
     try_it,
 )
 from headrace._web.pages.frame import Studio
+from headrace._web.pages.guesthouse import guest_of, navigation_with, router_of
 from headrace.settings import LoadedSettings
 
 _PAGES = (
@@ -39,9 +40,12 @@ _PAGES = (
 
 def install(api: FastAPI, app: Headrace, *, settings: LoadedSettings | None = None) -> None:
     """Add the dashboard to the API: its pages, its files, and its way to show errors."""
-    studio = api.state.studio = Studio(app, settings)
+    guests = [guest for pipeline in app.pipelines if (guest := guest_of(pipeline)) is not None]
+    studio = api.state.studio = Studio(app, settings, navigation_with(guests))
     for page in _PAGES:
         api.include_router(page.router, include_in_schema=False)
+    for guest in guests:
+        api.include_router(router_of(guest), include_in_schema=False)
     problems.install(api)
     with suppress(RuntimeError):  # who only wants to read the schema of the API has no event loop
         studio.pulse.begin()
