@@ -41,7 +41,11 @@ sounds: Lifecycle[dict[str, Any]] = Lifecycle(
 
 @step
 def measure(sound: str) -> dict[str, Any]:
-    with wave.open(str(use(Library).file(sound))) as file:
+    try:
+        opened = wave.open(str(use(Library).file(sound)))
+    except (wave.Error, EOFError) as error:
+        raise ValueError("it is no WAV file") from error
+    with opened as file:
         if file.getsampwidth() != 2:
             raise ValueError(f"its samples have {8 * file.getsampwidth()} bits; 16 are understood")
         samples = array("h", file.readframes(file.getnframes()))

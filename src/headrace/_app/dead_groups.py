@@ -80,8 +80,8 @@ def dead_groups(reader: Reader, *, subscription: str = "", reach: int = GROUPED)
 
 
 def group_named(reader: Reader, subscription: str, key: str) -> DeadGroup | None:
-    """A group as far back as it goes; None when all its letters are settled."""
-    found = dead_groups(reader, subscription=subscription, reach=_BEYOND_ALL)
+    """A group among the newest letters of a subscription; None when none of them is dead of this cause."""
+    found = dead_groups(reader, subscription=subscription)
     return next((group for group in found.groups if group.key == key), None)
 
 
