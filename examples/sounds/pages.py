@@ -38,7 +38,9 @@ async def _take(page: Page, upload: Upload) -> None:
         digest.update(part)
     sound = digest.hexdigest()[:16]
     await upload.save(page.use(Library).file(sound))
-    await page.app.publish("sound.added", {"name": upload.name, "size": upload.size}, subject=sound, id=f"added-{sound}")
+    await page.app.publish(
+        "sound.added", {"name": upload.name, "size": upload.size}, subject=sound, id=f"added-{sound}"
+    )
 
 
 @pages.get("/play/{sound}")

@@ -42,17 +42,16 @@ sounds: Lifecycle[dict[str, Any]] = Lifecycle(
 @step
 def measure(sound: str) -> dict[str, Any]:
     try:
-        opened = wave.open(str(use(Library).file(sound)))
+        with wave.open(str(use(Library).file(sound))) as file:
+            width, seconds = file.getsampwidth(), file.getnframes() / file.getframerate()
+            samples = array("h", file.readframes(file.getnframes()) if width == 2 else b"")
     except (wave.Error, EOFError) as error:
         raise ValueError("it is no WAV file") from error
-    with opened as file:
-        if file.getsampwidth() != 2:
-            raise ValueError(f"its samples have {8 * file.getsampwidth()} bits; 16 are understood")
-        samples = array("h", file.readframes(file.getnframes()))
-        seconds = file.getnframes() / file.getframerate()
+    if width != 2:
+        raise ValueError(f"its samples have {8 * width} bits; 16 are understood")
     part = max(1, len(samples) // BARS)
-    loudest = [max(map(abs, samples[at : at + part])) / 32768 for at in range(0, part * BARS, part) if at < len(samples)]
-    return {"seconds": round(seconds, 2), "shape": [round(one, 3) for one in loudest]}
+    loudest = [max(map(abs, samples[at : at + part])) for at in range(0, min(len(samples), part * BARS), part)]
+    return {"seconds": round(seconds, 2), "shape": [round(one / 32768, 3) for one in loudest]}
 
 
 @flow(id="measure-{sound}")

@@ -70,13 +70,17 @@ class Pages:
         if not path.startswith("/"):
             raise DefinitionError(f"the path {path!r} of a page has to begin with a slash")
         if title and "{" in path:
-            raise DefinitionError(f"the page {path!r} has parameters, so the navigation cannot lead there; leave out title=")
+            raise DefinitionError(
+                f"the page {path!r} has parameters, so the navigation cannot lead there; leave out title="
+            )
         if path.startswith("/static/"):
             raise DefinitionError(f"the path {path!r} belongs to the files in {self.static}")
 
         def declare(function: F) -> F:
             if any(way.function is function for way in self.ways):
-                raise DefinitionError(f"{function.__name__} answers at {path!r} already; write a function for each path")
+                raise DefinitionError(
+                    f"{function.__name__} answers at {path!r} already; write a function for each path"
+                )
             self.ways.append(Way(path=path, methods=methods, function=demand(function), title=title))
             return function
 

@@ -12,9 +12,8 @@ class Place(NamedTuple):
     """Other paths that belong to it."""
 
     def has(self, path: str) -> bool:
-        return any(path == one or path.startswith(f"{one}/") for one in (self.path, *self.also) if one != "/") or (
-            path == self.path
-        )
+        own = [one.rstrip("/") for one in (self.path, *self.also)]
+        return path == self.path or any(one and (path == one or path.startswith(f"{one}/")) for one in own)
 
 
 Groups = tuple[tuple[str, tuple[Place, ...]], ...]

@@ -42,7 +42,6 @@ def environment() -> Environment:
         "json": pretty_json,
         "line": short_json,
         "linked": linked_runs,
-        "ordinal": ordinal,
         "place": short_place,
         "prose": prose,
         "seconds": lambda seconds: duration(timedelta(seconds=seconds)),
@@ -66,11 +65,6 @@ def environment() -> Environment:
 def amount(number: int) -> str:
     """Groups of three, parted by a narrow space that does not break."""
     return f"{number:,}".replace(",", "\u202f")
-
-
-def ordinal(number: int) -> str:
-    last = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{amount(number)}{last}"
 
 
 def clock_text(moment: datetime, now: datetime) -> str:

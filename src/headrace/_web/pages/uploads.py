@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 _CHUNK = 1024 * 1024
@@ -23,8 +24,7 @@ class Upload:
 
     def __init__(self, sent: UploadFile) -> None:
         self._sent = sent
-        # Some browsers send a path; a name with folders in it must not choose where something is written.
-        self.name = Path((sent.filename or "").replace("\\", "/")).name.replace("\0", "")
+        self.name = _plain(sent.filename or "")
         self.media_type = sent.content_type or "application/octet-stream"
         self.size = sent.size or 0
 
@@ -71,6 +71,8 @@ class Form(Mapping[str, str]):
 async def read_form(request: Request) -> AsyncIterator[Form]:
     try:
         sent = await request.form(max_files=_MOST_FILES)
+    except MultiPartException as error:
+        raise HTTPException(422, f"the form cannot be read: {error.message}") from error
     except HTTPException as error:
         if error.status_code != 400:
             raise
@@ -84,6 +86,12 @@ async def read_form(request: Request) -> AsyncIterator[Form]:
         yield Form(fields, uploads)
     finally:
         await sent.close()
+
+
+def _plain(name: str) -> str:
+    """Some browsers send a path; a name with folders in it must not choose where something is written."""
+    last = name.replace("\\", "/").rpartition("/")[2].replace("\0", "")
+    return "" if last in (".", "..") else last
 
 
 def _save(source: BinaryIO, target: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -110,11 +111,10 @@ async def test_dismissing_a_group_counts_it_no_more(house: Harness) -> None:
 async def test_settled_letters_are_paged(house: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where most letters are of another state."""
     await house.app.dismiss_letters(look(house, subscription="house.watch").groups[0].letters)
-    found, before = [], None
+    found: list[int] = []
+    before: int | None = None
     for _ in range(9):
-        page, before = house.app.database.read(
-            lambda reader, before=before: settled_letters(reader, "dismissed", before=before, count=2)
-        )
+        page, before = house.app.database.read(partial(settled_letters, state="dismissed", before=before, count=2))
         found += [letter.id for letter in page]
         if before is None:
             break

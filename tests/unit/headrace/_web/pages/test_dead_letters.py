@@ -23,7 +23,9 @@ async def dead(house: Harness) -> Harness:
 
 async def group_of(guest: httpx2.AsyncClient) -> str:
     page = (await guest.get("/deadletters")).text
-    return re.findall(r'href="(/deadletters/groups/[^"]+)"', page)[0].replace("&amp;", "&")
+    found = re.search(r'href="(/deadletters/groups/[^"]+)"', page)
+    assert found is not None
+    return found[1].replace("&amp;", "&")
 
 
 async def test_letters_of_one_cause_are_one_row(dead: Harness, guest: httpx2.AsyncClient) -> None:
