@@ -42,9 +42,12 @@ SELECT seq, topic, applied FROM events WHERE kind = :kind AND subject = :subject
 SELECT at FROM events WHERE pos > :after ORDER BY pos LIMIT 1
 
 -- name: held_next
--- What a subscription holds, in the order in which it is tried again.
+-- What a subscription holds, in the order in which it is tried again; errors are large, so only those of the page are read.
 SELECT h.kind, h.subject, h.pos, h.attempt, h.next_at, h.error, h.alone, h.begun_at, e.topic
-FROM held AS h JOIN events AS e ON e.pos = h.pos WHERE h.subscription = :subscription ORDER BY h.next_at, h.pos LIMIT :count
+FROM (SELECT pos FROM held WHERE subscription = :subscription ORDER BY next_at, pos LIMIT :count) AS due
+JOIN held AS h ON h.subscription = :subscription AND h.pos = due.pos
+JOIN events AS e ON e.pos = due.pos
+ORDER BY h.next_at, h.pos
 
 -- name: first_held
 -- When each subscription tries something again.

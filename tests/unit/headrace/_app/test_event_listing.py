@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from headrace import Lifecycle, Pipeline
 from headrace._app import event_listing
 from headrace._app.event_listing import EventFilter, EventList, list_of_events, topics_in
+from headrace._store.connection import open_for_writing
+from headrace._store.migrate import migrate
+from headrace._store.statements import load
 from headrace.errors import ValueRefused
 from headrace.testing import Harness
 
@@ -128,3 +133,34 @@ async def test_what_cannot_be_a_filter_is_refused(house: Harness, wanted: dict[s
 async def test_topics_are_named(house: Harness) -> None:
     """For whoever fills in the filter."""
     assert house.app.database.read(topics_in) == ("bell.rung", "bell.rung.twice", "door.closed", "door.opened")
+
+
+LISTING = load("headrace._events", "listing.sql")
+COUNTED = ("first_held", "count_held_some")
+"""They read all that is held, which is little as a rule, without what is large in it."""
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
+    made = open_for_writing(tmp_path / "planned.db", mode="test")
+    migrate(made, tmp_path / "planned.db")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", list(LISTING))
+def test_no_list_reads_the_whole_table(connection: apsw.Connection, name: str) -> None:
+    """With a hundred thousand rows it would take the time of all of them."""
+    numbers = ("before", "floor", "count", "reach", "after", "applied", "pos", "limit")
+    words = dict.fromkeys(numbers, 1) | dict.fromkeys(
+        ("kind", "subject", "topic", "part", "subscription", "state", "lifecycle"), "x"
+    )
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {LISTING[name].sql}", words)]
+
+    scans = [
+        step
+        for step in plan
+        if step.startswith(("SCAN events", "SCAN dead_letters", "SCAN held")) and "INDEX" not in step
+    ]
+    assert scans == [] or name in COUNTED or "USING PRIMARY KEY" in scans[0]
+    assert [step for step in plan if "ORDER BY" in step and "TEMP" in step] == [] or name == "held_next"

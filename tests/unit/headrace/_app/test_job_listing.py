@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from headrace import Lifecycle, Pipeline
 from headrace._app import job_listing
 from headrace._app.job_listing import JobFilter, JobList, list_of_jobs
+from headrace._store.connection import open_for_writing
+from headrace._store.migrate import migrate
+from headrace._store.statements import load
 from headrace.testing import Harness
 
 doors: Lifecycle[Any] = Lifecycle(
@@ -85,3 +90,28 @@ async def test_a_whole_id_is_found_however_old(house: Harness, monkeypatch: pyte
     found = look(house, text="door-1")
 
     assert (names(found), found.unfinished) == (["door/door-1"], True)
+
+
+LISTING = load("headrace._jobs", "listing.sql")
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
+    made = open_for_writing(tmp_path / "planned.db", mode="test")
+    migrate(made, tmp_path / "planned.db")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", list(LISTING))
+def test_no_list_reads_the_whole_table(connection: apsw.Connection, name: str) -> None:
+    """With a hundred thousand rows it would take the time of all of them."""
+    numbers = ("before", "floor", "count", "reach", "after", "applied", "pos", "limit")
+    words = dict.fromkeys(numbers, 1) | dict.fromkeys(
+        ("kind", "subject", "topic", "part", "subscription", "state", "lifecycle"), "x"
+    )
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {LISTING[name].sql}", words)]
+
+    scans = [step for step in plan if step.startswith(("SCAN jobs",)) and "INDEX" not in step]
+    assert scans == []
+    assert [step for step in plan if "ORDER BY" in step and "TEMP" in step] == []
