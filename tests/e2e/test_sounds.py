@@ -2,62 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-import math
-import struct
-import sys
-import wave
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from headrace.testing import Harness
 from tests.e2e.browser import Viewer, chromium, find_chromium, viewer
 from tests.e2e.exhibition import shown
+from tests.e2e.recordings import recordings, sound
 from tests.e2e.test_dashboard import Stage, violations
-from tests.tree import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.allow_blocking, pytest.mark.asyncio(loop_scope="module")]
 
 BOARD = "/p/sounds/"
 
 
-def sound(folder: Path, name: str, *, seconds: float = 2.0, pitch: int = 440) -> Path:
-    """A tone that swells and fades."""
-    rate = 8_000
-    number = int(rate * seconds)
-    with wave.open(str(folder / name), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        loud = (math.sin(math.pi * at / number) * math.sin(2 * math.pi * pitch * at / rate) for at in range(number))
-        file.writeframes(b"".join(struct.pack("<h", int(30_000 * one)) for one in loud))
-    return folder / name
-
-
-@pytest.fixture(scope="module")
-def sounds_module(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The pipeline as `headrace up examples/sounds/pipeline.py` imports it."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.syspath_prepend(str(ROOT / "examples"))
-        patched.setenv("SOUNDS", str(tmp_path_factory.mktemp("library")))
-        yield importlib.import_module("sounds.pipeline")
-        for name in [name for name in sys.modules if name.partition(".")[0] == "sounds"]:
-            del sys.modules[name]
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stage(tmp_path_factory: pytest.TempPathFactory, sounds_module: Any) -> AsyncIterator[Stage]:
+async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     find_chromium()
-    async with (
-        Harness(sounds_module.pipeline, store=tmp_path_factory.mktemp("sounds") / "sounds.db") as harness,
-        shown(harness) as address,
-        chromium() as browser,
-    ):
+    folder = tmp_path_factory.mktemp("sounds")
+    async with recordings(folder) as harness, shown(harness) as address, chromium() as browser:
         yield Stage(harness, address, browser)
 
 
