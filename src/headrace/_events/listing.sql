@@ -55,11 +55,11 @@ SELECT subscription, min(next_at) FROM held GROUP BY subscription
 
 -- name: count_held_some
 -- How many events are held for another attempt; counting stops at a limit.
-SELECT count(*) FROM (SELECT pos FROM held LIMIT :limit) AS some
+SELECT count(*) FROM (SELECT pos FROM held LIMIT :limit) AS looked_at
 
 -- name: count_dead_some
 -- How many letters are dead; counting stops at a limit.
-SELECT count(*) FROM (SELECT pk FROM dead_letters WHERE state = 'dead' LIMIT :limit) AS some
+SELECT count(*) FROM (SELECT pk FROM dead_letters WHERE state = 'dead' LIMIT :limit) AS looked_at
 
 -- name: newest_dead
 -- Why the newest letters of a subscription are dead, without their events.

@@ -77,6 +77,10 @@ class Pages:
             raise DefinitionError(f"the path {path!r} belongs to the files in {self.static}")
 
         def declare(function: F) -> F:
+            if any(way.path == path and way.methods == methods for way in self.ways):
+                raise DefinitionError(
+                    f"two functions answer {methods[0]} {path!r}; give {function.__name__} another path"
+                )
             if any(way.function is function for way in self.ways):
                 raise DefinitionError(
                     f"{function.__name__} answers at {path!r} already; write a function for each path"

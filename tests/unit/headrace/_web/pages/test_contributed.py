@@ -274,6 +274,18 @@ def test_a_function_answers_at_one_path() -> None:
         pages.get("/b")(page)
 
 
+def test_a_path_has_one_function() -> None:
+    """The second one would never be reached, and nobody would know why."""
+    pages = Pages(__name__)
+
+    async def one() -> None: ...
+    async def other() -> None: ...
+
+    pages.get("/a")(one)
+    with pytest.raises(DefinitionError, match="two functions answer GET '/a'"):
+        pages.get("/a")(other)
+
+
 def test_pages_belong_to_a_module() -> None:
     """Their folders stand beside it."""
     with pytest.raises(DefinitionError, match="no such module"):

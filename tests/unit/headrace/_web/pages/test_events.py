@@ -45,11 +45,14 @@ async def test_only_the_newest_page_is_live(house: Harness, guest: httpx2.AsyncC
         await house.publish("bell.rung", {"n": number}, subject="good")
 
     first, second = await guest.get("/events"), await guest.get("/events?before=11")
+    held = await guest.get("/events?before=61")
 
     assert first.text.count('<span class="c-topic"><a') == 50
     assert "/live/changes" in first.text
     assert "/live/changes" not in second.text
     assert "Newest" in second.text
+    assert 'before=61">Hold still' in first.text
+    assert held.text.count('<span class="c-topic"><a') == 50
 
 
 async def test_an_event_tells_where_it_comes_from_and_why_it_was_not_applied(
