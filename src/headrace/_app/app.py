@@ -19,6 +19,7 @@ from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
+from headrace._app.watchers import Watchers, WatcherView
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 PreflightMode = Literal["warn", "refuse", "off"]
 _PREFLIGHT_SECONDS = 1.0
@@ -123,6 +125,8 @@ class Headrace(EventCalls):
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
         self._conditions: list[Callable[[Reader], None]] = []
+        self._wired: dict[str, tuple[object, ...]] = {}
+        self._watchers: Watchers | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -137,17 +141,21 @@ class Headrace(EventCalls):
             if sets:
                 await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
-            wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
+            for pipeline in self.pipelines:
+                self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
                 clock=self._clock,
-                wired=wired,
+                wired=self._wired,
                 limits=self._limits,
                 strict=self._strict,
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
+            self._stack.push_async_callback(self._watchers.stop)
+            self._begin_watchers()
         except BaseException:
             await self._stack.aclose()
             raise
@@ -158,6 +166,15 @@ class Headrace(EventCalls):
     ) -> None:
         await self._stack.aclose()
         self._engine = None
+
+    def _begin_watchers(self) -> None:
+        assert self._watchers is not None
+        self._watchers.begin()
+
+    @property
+    def watchers(self) -> tuple[WatcherView, ...]:
+        """What the pipelines keep running beside their flows, and how it is."""
+        return () if self._watchers is None else self._watchers.views()
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
@@ -189,7 +206,7 @@ class Headrace(EventCalls):
         return built if isinstance(built, tuple) else (built,)
 
     def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
-        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
+        """Those of ``settings``, ``stand_ins`` and ``tables`` that the wiring asks for by name."""
         assert pipeline.wire is not None
         wanted = inspect.signature(pipeline.wire).parameters
         given: dict[str, object] = {}
@@ -197,6 +214,8 @@ class Headrace(EventCalls):
             given["settings"] = self._settings_of(pipeline)
         if "stand_ins" in wanted:
             given["stand_ins"] = self.stand_ins
+        if "tables" in wanted:
+            given["tables"] = self.tables
         return given
 
     def _settings_of(self, pipeline: Pipeline) -> BaseModel:
@@ -208,6 +227,15 @@ class Headrace(EventCalls):
             loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
             self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
         return self._settings[pipeline.name]
+
+    def use(self, kind: type[T], *, pipeline: str | None = None) -> T:
+        """What a wiring built, by its type, for routes and programs; name the pipeline where several built such a thing."""
+        names = [pipeline] if pipeline is not None else list(self._wired)
+        found = [thing for name in names for thing in self._wired.get(name, ()) if isinstance(thing, kind)]
+        if len(found) == 1:
+            return found[0]
+        trouble = "more than one wiring built such a thing; say pipeline=" if found else "no wiring built such a thing"
+        raise ConfigurationError(f"use({kind.__name__}): {trouble}; see Pipeline(wire=...)")
 
     @property
     def tables(self) -> Tables:

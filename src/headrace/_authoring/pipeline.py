@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,6 +22,8 @@ from headrace.errors import DefinitionError, FlowNotFound
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+Watcher = Callable[[Any], Awaitable[None]]
+"""An async function that gets the running ``Headrace``."""
 Wiring = Callable[..., Any] | Callable[..., AbstractAsyncContextManager[Any]]
 
 
@@ -33,7 +36,10 @@ class Pipeline:
     ``commands`` (a click group) are named as ``module:attribute`` and imported when they are needed.
 
     ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
-    finds by type. It gets those of ``settings`` and ``stand_ins`` that it has parameters for.
+    finds by type. It gets those of ``settings``, ``stand_ins`` and ``tables`` that it has parameters for.
+
+    ``watchers`` are async functions that run as long as Headrace does, beside the flows: each gets the running ``Headrace``, watches
+    something outside, and publishes what it sees. One that raises is begun again, later each time.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Pipeline:
         routes: str | None = None,
         pages: str | None = None,
         commands: str | None = None,
+        watchers: Sequence[Watcher] = (),
         wire: Wiring | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -75,6 +82,11 @@ class Pipeline:
             raise DefinitionError(
                 f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with on(..., name=...)"
             )
+        for watcher in watchers:
+            if not inspect.iscoroutinefunction(watcher):
+                raise DefinitionError(
+                    f"Pipeline({name!r}): {watcher!r} in watchers is no async function; write: async def watch(app): ..."
+                )
         Catalogue(events, lifecycles)  # two types of one topic, two lifecycles of one name
         self.name = name
         self.flows = tuple(flows)
@@ -86,6 +98,7 @@ class Pipeline:
         self.routes = _place(name, "routes", routes)
         self.pages = _place(name, "pages", pages)
         self.commands = _place(name, "commands", commands)
+        self.watchers = tuple(watchers)
         self.wire = wire
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ from headrace._events.store import (
     pause_subscription,
     slot_of,
 )
+from headrace._store.companion import with_companion
 from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
@@ -124,7 +125,9 @@ class Delivery:
     async def pause(self, subscription: str, *, paused: bool) -> None:
         """Stop a subscription after what it is doing now, or let it go on."""
         self._check(subscription)
-        await self._around.database.write(lambda tx: pause_subscription(tx, subscription, paused=paused))
+        await self._around.database.write(
+            with_companion(lambda tx: pause_subscription(tx, subscription, paused=paused))
+        )
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
@@ -144,7 +147,7 @@ class Delivery:
             hold(tx, letter.subscription, held)
             return letter.subscription, held
 
-        subscription, held = await self._around.database.write(operation)
+        subscription, held = await self._around.database.write(with_companion(operation))
         for part in self._parts_of(subscription):
             if part.is_its(slot_of(held.subject)) and part.cursor.subscription == subscription:
                 part.take_up(held)
@@ -160,7 +163,7 @@ class Delivery:
             if tx.one(SQL.dismiss_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be dismissed")
 
-        await self._around.database.write(operation)
+        await self._around.database.write(with_companion(operation))
 
     async def replay(self, subscription: str, *, after: int, until: int | None = None) -> str:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
@@ -174,7 +177,7 @@ class Delivery:
             number = next(n for n in range(1, 2**31) if f"{subscription}{REPLAY_MARK}{n}" not in taken)
             return make_replay(tx, f"{subscription}{REPLAY_MARK}{number}", parts=parts, after=after, until=end, at=at)
 
-        cursors = await self._around.database.write(operation)
+        cursors = await self._around.database.write(with_companion(operation))
         for cursor in cursors:
             self._add_part(cursor, [])
         self.wake()

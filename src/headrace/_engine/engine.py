@@ -32,8 +32,10 @@ from headrace._engine.resident import Resident, UnderWay
 from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
-from headrace._events.model import Event, NewEvent, Published
+from headrace._events.model import Event, NewEvent, Published, Subject
 from headrace._jobs.lifecycle import JobRef
+from headrace._jobs.model import Job
+from headrace._jobs.store import as_job, job_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Ending, JobOfRun, Message, NewRun, RunRecord, RunState
@@ -121,7 +123,7 @@ class EmbeddedEngine:
             wake=runner.wake, admit_soon=runner.go_on, changed=changes.touched,
         )  # fmt: skip
         self._attempts = Attempts(
-            clock=clock, timers=self._timers, wiring=self.use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
+            clock=clock, timers=self._timers, wiring=self._use, slots=limits.loop_steps, threads=limits.thread_steps, processes=limits.process_steps,
             tally=tally,
         )  # fmt: skip
         self._dispatcher = runner.dispatcher = self._memory.dispatcher = Dispatcher(
@@ -402,9 +404,16 @@ class EmbeddedEngine:
             if not event.applied:
                 return None  # the job did not move, so there is nothing to be done for it
             job = JobOfRun(event.job, event.subject, event.generation, owner=True)
-        arguments = trigger.arguments(event)
+        arguments = trigger.arguments(event, self._job_for(trigger, event))
         run_id = flow.run_id_for(arguments) or f"{flow.name}-{token(_number_of(event.id))}"
         return self.new_run(flow, check_id(run_id), arguments, begun_at_pos=event.position, job=job)
+
+    def _job_for(self, trigger: Trigger, event: Event[Any]) -> Job[Any] | None:
+        if trigger.job is None or not trigger.takes_job:
+            return None
+        record = self.database.read(lambda reader: job_of(reader, Subject(event.job, event.subject)))
+        assert record is not None
+        return as_job(record, trigger.job)
 
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
         return self.new_run(
@@ -510,8 +519,7 @@ class EmbeddedEngine:
         if self._state == "open":
             self._journal.submit(lambda tx: add_incident(tx, pk, at, name, detail), lambda _result, _error: None)
 
-    def use(self, pipeline: str, kind: type[Any]) -> Any:
-        """The one thing of a type that the wiring of a pipeline built."""
+    def _use(self, pipeline: str, kind: type[Any]) -> Any:
         return pick(self._wired.get(pipeline, ()), kind, pipeline)
 
     def _in_state(self, state: RunState) -> list[int]:

@@ -17,7 +17,7 @@ from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import JobRef
 from headrace._jobs.model import RunOutcome
 from headrace._jobs.store import job_of, publish
-from headrace._ports.database import Reader, Transaction
+from headrace._ports.database import Reader, SqlValue, Transaction
 from headrace._runs.model import Begun, Ending, JobOfRun, NewRun, RunState
 from headrace._runs.store import SQL, begin
 from headrace.errors import ValueRefused
@@ -106,8 +106,12 @@ class EventLog:
         current = None if lifecycle is None else job_of(tx, Subject(job.kind, job.id))
         if lifecycle is None or current is None or current.generation != job.generation:
             return None
-        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state)
+        of_job: dict[str, SqlValue] = {"kind": job.kind, "id": job.id, "generation": job.generation}
+        others = tx.one(SQL.works_for_job, of_job) is not None
+        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state, others=others)
         if event is None:
+            if not current.terminal:
+                tx.run(SQL.hand_over, {"id": run_id, "number": number})
             return None
         topic, value = event
         try:

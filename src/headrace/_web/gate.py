@@ -101,7 +101,10 @@ def _ask_for_token(request: Request) -> Response:
 async def _as_shown(refusal: Response, request: Request) -> Response:
     """A refusal as it is told to people, if whoever makes pages has said how: ``app.state.show_problem``."""
     show = getattr(request.app.state, "show_problem", None)
-    if show is None or refusal.status_code < 400 or not _wants_page(request):
+    is_known = (
+        request.scope.get(CALLER) is not None
+    )  # the frame of a page tells how things are, which is not for strangers
+    if show is None or not is_known or refusal.status_code < 400 or not _wants_page(request):
         return refusal
     shown: Response = await show(request, refusal)
     return shown

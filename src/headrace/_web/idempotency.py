@@ -100,7 +100,10 @@ def _again(known: Remembered, request: Request) -> Response:
             409, "answer_lost", "the request of this key was carried out, but its answer is lost", hint
         )
     answer = known.answer
-    return Response(answer.body, answer.status, {"content-type": answer.type, REPLAYED: "true"})
+    replayed = Response(answer.body, answer.status, {REPLAYED: "true"})
+    if answer.type:
+        replayed.headers["content-type"] = answer.type
+    return replayed
 
 
 def _request(scope: Scope, key: str, body: bytes, now: int) -> Request:

@@ -156,6 +156,9 @@ class Subject(Headrace):
         self._clock = outfit.clock
         self._strict = outfit.strict
 
+    def _begin_watchers(self) -> None:
+        """A harness plays the outside itself; nothing watches the real one."""
+
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         # Nothing of the engine has run yet: it begins when the loop turns.

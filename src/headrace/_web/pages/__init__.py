@@ -29,7 +29,7 @@ from headrace._web.pages import (
     theme,
     try_it,
 )
-from headrace._web.pages.frame import Studio
+from headrace._web.pages.frame import Studio, show_problem
 from headrace._web.pages.guesthouse import guest_of, navigation_with, router_of
 from headrace.settings import LoadedSettings
 
@@ -47,5 +47,6 @@ def install(api: FastAPI, app: Headrace, *, settings: LoadedSettings | None = No
     for guest in guests:
         api.include_router(router_of(guest), include_in_schema=False)
     problems.install(api)
+    api.state.show_problem = show_problem  # for what the gate refuses before any page is reached
     with suppress(RuntimeError):  # who only wants to read the schema of the API has no event loop
         studio.pulse.begin()

@@ -126,8 +126,7 @@ class GuestPage:
 
     def use(self, kind: type[T]) -> T:
         """What the pipeline's wiring built, by its type, as ``use`` in a step."""
-        found: T = self.app.engine.use(self._guest.pipeline, kind)
-        return found
+        return self.app.use(kind, pipeline=self._guest.pipeline)
 
     async def read(self, question: Callable[[Reader], T]) -> T:
         """Ask the store, away from the event loop; ``question`` is a function of what it reads from, as for ``Tables.read``."""

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from starlette.requests import Request
-from starlette.responses import Response
 
 from headrace import Headrace
 from headrace._access.model import Scope
@@ -192,22 +190,18 @@ async def test_programs_are_not_led_to_the_login(stranger: httpx2.AsyncClient) -
     assert (await stranger.get("/api/runs", headers={"accept": "text/html"})).status_code == 401
 
 
-async def test_people_are_told_in_pages_if_there_are_any(app: Headrace) -> None:
-    """JSON is no answer to a person; the dashboard knows how to say it."""
-    api = create_app(app, Admission())
+async def test_people_are_told_in_pages(app: Headrace, new_token: NewToken) -> None:
+    """JSON is no answer to a person; but a page tells how things are, which is not for strangers."""
+    page = {"accept": "text/html"}
+    async with client_of(app, token=await new_token(Scope.READ), admission=OPEN_TO_OTHERS) as holder:
+        refused = await holder.post("/runs/a/cancel", headers=page)
+        as_json = await holder.post("/api/runs", json=START, headers=page)
+        stranger = await holder.post("/logout", headers=page | {"origin": "https://evil.test"})
 
-    async def show(_: Request, refusal: Response) -> Response:
-        return Response(f"<p>{refusal.status_code}", 403, media_type="text/html")
-
-    api.state.show_problem = show
-    transport = httpx2.ASGITransport(app=api)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as browser:
-        foreign = {"accept": "text/html", "origin": "https://evil.test"}
-        as_page = await browser.post("/logout", headers=foreign)
-        as_json = await browser.post("/api/runs", json=START, headers=foreign)
-
-    assert as_page.text == "<p>403"
-    assert as_json.json()["error"]["code"] == "wrong_origin"
+    assert (refused.status_code, refused.headers["content-type"]) == (403, "text/html; charset=utf-8")
+    assert "--scope operate" in refused.text
+    assert as_json.json()["error"]["code"] == "scope_too_small"
+    assert stranger.json()["error"]["code"] == "wrong_origin"
 
 
 async def test_sockets_are_refused(app: Headrace) -> None:

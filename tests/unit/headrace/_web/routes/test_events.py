@@ -9,8 +9,10 @@ import httpx2
 import pytest
 
 from headrace import Event, EventType, Lifecycle, Pipeline, Retry, on
+from headrace._idempotency.store import Request
 from headrace._web.admission import Admission
 from headrace._web.app import create_app
+from headrace.errors import StoreFull
 from headrace.testing import Harness
 
 broken: set[str] = set()
@@ -181,3 +183,37 @@ async def test_a_dispatch_is_an_event(client: httpx2.AsyncClient) -> None:
         3,
         "dispatches",
     )
+
+
+async def test_a_replay_whose_answer_was_lost_is_not_repeated(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process died between the replay and its answer; the same request again would be a second replay."""
+
+    def die(*_: object) -> None:
+        raise StoreFull("as if the process had died here")
+
+    async def ask() -> httpx2.Response:
+        path = "/api/events/subscriptions/work.numbers/replay"
+        return await client.post(path, json={}, headers={"Idempotency-Key": "a"})
+
+    await publish(client, "number.came", "a", data=1)
+    with monkeypatch.context() as dying:
+        dying.setattr(Request, "keep", die)
+        lost = await ask()
+    again = await ask()
+
+    assert lost.status_code == 503
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "answer_lost")
+
+
+async def test_an_answer_without_a_body_is_given_again(client: httpx2.AsyncClient) -> None:
+    """A webhook is sent again until it is answered."""
+    body = {"event_type": "letter.came", "client_payload": {"subject": "a"}}
+    answers = [await client.post("/dispatches", json=body, headers={"Idempotency-Key": "a"}) for _ in range(2)]
+    listed = (await client.get("/api/events", params={"topic": "letter.*"})).json()
+
+    assert [answer.status_code for answer in answers] == [204, 204]
+    assert answers[1].headers["idempotency-replayed"] == "true"
+    assert "content-type" not in answers[1].headers
+    assert len(listed["events"]) == 1
