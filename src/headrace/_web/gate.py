@@ -18,7 +18,7 @@ from headrace._base.wording import size
 from headrace._web import errors, origin
 from headrace._web.admission import Admission
 from headrace._web.callers import Callers
-from headrace._web.demand import SAFE, Place, Places
+from headrace._web.demand import SAFE, Demand, Place, Places
 
 BODY_LIMIT = 17 * 1024 * 1024
 """A value may have 16 MiB; the rest is what stands around it."""
@@ -187,7 +187,7 @@ class _Answer:
         await self._send(message)
 
 
-def _most(scope: Scope) -> int:
+def _most(scope: AsgiScope) -> int:
     demand: Demand = scope[DEMAND]
     return demand.most or BODY_LIMIT
 
