@@ -7,8 +7,8 @@ when it is tried again, and later events of its subject wait behind it, in the l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
 from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
@@ -28,7 +28,15 @@ from headrace._store.companion import with_companion
 from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
+    from headrace._authoring.trigger import Trigger
     from headrace._ports.database import Transaction
+
+
+class Subscribed(NamedTuple):
+    """Who reads: the name of a pipeline, and its trigger."""
+
+    pipeline: str
+    trigger: Trigger
 
 
 class Delivery:
@@ -37,6 +45,10 @@ class Delivery:
         self._fail = fail
         self._loop = asyncio.get_running_loop()
         self._parts: list[Part] = []
+        self.known: dict[str, Subscribed] = {
+            name: Subscribed(pipeline.name, trigger) for name, (pipeline, trigger) in around.registry.triggers.items()
+        }
+        """What reads the log here, by the name of the subscription: what pipelines declare, and what was added since."""
         self._pumping = False
         self._is_open = False
         self._stop_listening: Callable[[], None] | None = None
@@ -45,16 +57,16 @@ class Delivery:
 
     def open(self) -> None:
         """Take up every subscription where it was left."""
-        triggers = self._around.registry.triggers
+        known = dict(self.known)
         at = self._around.clock.now()
 
         def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
-            for name, (_, trigger) in triggers.items():
+            for name, (_, trigger) in known.items():
                 open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
             return [
                 (cursor, held_of(tx, name))
                 for name, cursors in all_cursors(tx).items()
-                if base_name(name) in triggers
+                if base_name(name) in known
                 for cursor in cursors
             ]
 
@@ -63,22 +75,23 @@ class Delivery:
                 self._fail(error or EngineUnavailable("the subscriptions could not be taken up"))
                 return
             for cursor, held in found:
-                self._add_part(cursor, held)
+                if base_name(cursor.subscription) in self.known:  # it may have been removed meanwhile
+                    self._add_part(cursor, held)
             self.wake()
 
         self._is_open = True
-        if triggers:
-            self._stop_listening = self._around.log.listen(self.wake)
+        self._stop_listening = self._around.log.listen(self.wake)
+        if known:
             self._around.journal.submit(operation, opened)
 
     def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
         base = base_name(cursor.subscription)
-        pipeline, trigger = self._around.registry.triggers[base]
+        pipeline, trigger = self.known[base]
         transactional = trigger.flow is not None or (
             trigger.handler is not None and trigger.handler.mode == "transaction"
         )
         kind = TransactionPart if transactional else FunctionPart
-        part = kind(self._around, base, pipeline.name, trigger, cursor, wake=self.wake, over=self._replay_is_over)
+        part = kind(self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over)
         self._parts.append(part)
         part.open([item for item in held if part.is_its(slot_of(item.subject))])
 
@@ -128,9 +141,27 @@ class Delivery:
         await self._around.database.write(
             with_companion(lambda tx: pause_subscription(tx, subscription, paused=paused))
         )
+        self.switch(subscription, paused=paused)
+
+    def switch(self, subscription: str, *, paused: bool) -> None:
+        """What ``pause`` does, where the file says so already."""
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
+
+    def add(self, subscription: str, subscribed: Subscribed, cursors: Sequence[Cursor]) -> None:
+        """Begin to read for a subscription whose cursors are new in the file."""
+        self.known[subscription] = subscribed
+        for cursor in cursors:
+            self._add_part(cursor, [])
+        self.wake()
+
+    def remove(self, subscription: str) -> None:
+        """Read no more for a subscription that the file has no more; what is under way is told to nobody."""
+        self.known.pop(subscription, None)
+        for part in self._parts_of(subscription):
+            part.close()
+            self._parts.remove(part)
 
     async def redrive(self, pk: int) -> None:
         """Try a dead letter again, alone: events of its subject that were handled meanwhile stay handled."""
@@ -169,7 +200,7 @@ class Delivery:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
         self._check(subscription)
         at = self._around.clock.now()
-        parts = self._around.registry.triggers[subscription][1].parts
+        parts = self.known[subscription].trigger.parts
 
         def operation(tx: Transaction) -> list[Cursor]:
             end = min(until, last_position(tx)) if until is not None else last_position(tx)
@@ -191,12 +222,13 @@ class Delivery:
             lambda _result, _error: None,
         )
         part.close()
-        self._parts.remove(part)
+        if part in self._parts:
+            self._parts.remove(part)
 
     def _check(self, subscription: str) -> None:
-        known = self._around.registry.triggers
-        if subscription not in known:
-            raise NotFound(f"there is no subscription {subscription!r} here; known are {', '.join(known) or 'none'}")
+        if subscription not in self.known:
+            known = ", ".join(self.known) or "none"
+            raise NotFound(f"there is no subscription {subscription!r} here; known are {known}")
 
     def _parts_of(self, subscription: str) -> list[Part]:
         return [part for part in self._parts if part.subscription == subscription]

@@ -107,7 +107,7 @@ def _complete_operation(operation: Operation, method: str, demand: Demand) -> No
 
 
 def _takes_key(method: str, demand: Demand) -> bool:
-    return method == "POST" and not demand.secret
+    return method == "POST" and not demand.secret and not demand.public
 
 
 def _may_be_refused(method: str, demand: Demand) -> Iterator[int]:
