@@ -424,6 +424,7 @@ async def test_a_number_of_another_provider_is_refused(provider: OpenSubtitles) 
 # --- pace and patience -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_two_hundred_searches_keep_to_five_a_second(
     server: LocalSubtitles, provider: OpenSubtitles, clock: VirtualClock, through: Any
 ) -> None:
