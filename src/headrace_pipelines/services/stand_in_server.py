@@ -11,7 +11,7 @@ from typing import Self
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -86,10 +86,7 @@ class StandInServer:
 
     def _noting(self, handler: Handler) -> Handler:
         async def note(request: Request) -> Response:
-            try:
-                body = await request.body()
-            except ClientDisconnect:
-                return Response(status_code=400)
+            body = await request.body()
             self.asked.append(
                 Asked(
                     method=request.method,

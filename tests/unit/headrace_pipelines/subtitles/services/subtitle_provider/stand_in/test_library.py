@@ -10,6 +10,9 @@ from headrace_pipelines.subtitles.services.subtitle_provider.live.answer import 
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import DEMO, DemoVideo, demo_subtitles
 
 
+HEBREW = Wanted(language="he")
+
+
 def test_twenty_videos_that_can_be_told_apart() -> None:
     """Two with one hash or one file id would get each other's subtitles."""
     assert len(DEMO) == len({video.moviehash() for video in DEMO}) == len({video.path for video in DEMO}) == 20
@@ -30,7 +33,7 @@ def test_their_names_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("video", DEMO, ids=lambda video: video.feature.title)
 def test_what_was_made_for_a_video_is_what_is_chosen(video: DemoVideo) -> None:
-    """A hash that somebody uploaded wrongly and what a machine translated are seen through; the rest is taken."""
+    """What a machine translated is not taken; what is under the hash of another release counts as that release."""
     media = Media(url="file:///x", name=video.path, release=parse_release(video.release), moviehash=video.moviehash())
     answers = [one.answer(video.moviehash()) for one in demo_subtitles() if one.feature is video.feature]
     offered = candidates(answers, media, "p")
@@ -41,7 +44,8 @@ def test_what_was_made_for_a_video_is_what_is_chosen(video: DemoVideo) -> None:
         if any(not one.rejected for one in rank(offered, media, Wanted(language=language)))
     }
 
-    assert chosen == {{"pt-br": "pt-BR"}.get(code, code) for code in video.languages}
+    assert chosen == {{"pt-br": "pt-BR"}.get(code, code) for code in video.languages + video.other_release}
+    assert all("hash" not in one.matches for one in rank(offered, media, HEBREW) if one.candidate.fps == 25.0)
 
 
 def test_every_way_of_a_job_is_there() -> None:
