@@ -101,6 +101,9 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise _REASONS.get(error.errno or 0, FileError)(str(path), error.strerror or str(error)) from error
+    except (RuntimeError, ValueError) as error:
+        # What pathlib says of links in a circle, and the system calls of a zero in a name.
+        raise FileError(str(path), str(error)) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +247,9 @@ def _keep(target: Path) -> Path:
         try:
             os.link(target, backup)
         except FileExistsError:
+            # From an attempt that ended between this and the writing.
+            if backup.samefile(target):
+                return backup
             continue
         except OSError as error:
             if error.errno not in _NO_LINKS:

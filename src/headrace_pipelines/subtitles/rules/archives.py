@@ -14,9 +14,10 @@ from pathlib import PurePosixPath
 
 from headrace_pipelines.subtitles.model import Kind, Release
 
-from .languages import UnknownLanguage, parse_language
+from .languages import UnknownLanguage, parse_language, primary
 from .naming import SUBTITLE_EXTENSIONS, is_ignored
 from .releases import parse_release
+from .unfit import Unusable
 
 _BY_PREFERENCE = (".srt", ".ass", ".ssa", ".vtt", ".ttml", ".dfxp", ".smi", ".sami", ".sub", ".xml")
 _CLOSED = (
@@ -51,13 +52,17 @@ class Refusal(StrEnum):
     UNSAFE_NAME = "unsafe_name"
 
 
-class ArchiveRefused(ValueError):
+class ArchiveRefused(Unusable):
     """The archive is not opened, or holds nothing that fits; the next candidate is to be tried."""
 
     def __init__(self, why: Refusal, details: str) -> None:
         super().__init__(why, details)
         self.why = why
         self.details = details
+
+    @property
+    def word(self) -> str:
+        return f"archive_{self.why}"
 
     def __str__(self) -> str:
         return f"archive refused ({self.why}): {self.details}"
@@ -166,9 +171,11 @@ def _tag(part: str) -> str | None:
     if not 2 <= len(part) <= 3 or not part.isalpha():
         return None
     try:
-        return parse_language(part)
+        tag = parse_language(part)
     except UnknownLanguage:
         return None
+    # `the` and `end` are languages, too, but hardly in the name of a file.
+    return tag if len(primary(tag)) == 2 else None
 
 
 def _format_rank(name: str) -> int:

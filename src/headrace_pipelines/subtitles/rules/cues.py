@@ -38,10 +38,13 @@ _ADVERT = re.compile(
     r"titlovi\.com|titulky\.com|feliratok\.info|subdl\.com|sub(?:title)?s? ?source\.(?:com|net)|americascardroom|"
     r"advertise your product|support us and become|remove all ads|please rate this subtitle|help other users to choose|"
     r"watch (?:any video|movies?|tv series|online).{0,40}(?:online|free|subtitles)|"
-    r"\b(?:https?://|www\.)\S+|"
-    r"(?:sync(?:ed|hronized)?|corrected|ripped|resync(?:ed)?|encoded|transcript|downloaded|subtitles?)\b.{0,20}"
-    r"\b(?:by|from|and corrected)\b",
+    r"\b(?:https?://|www\.)\S+",
     re.IGNORECASE | re.DOTALL,
+)
+_CREDIT = re.compile(
+    r"^[\W_]*(?:sync(?:ed|hronized)?|re-?sync(?:ed)?|corrected|corrections?|ripped|encoded|transcript|downloaded|subtitles?|"
+    r"subtitled|captions?|captioned|translat(?:ed|ion))\b[^\n]{0,30}?\b(?:by|from)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _LOOKED_AT, _AT_ENDS = 5, 90_000
 
@@ -247,4 +250,5 @@ def without_adverts(cues: Sequence[Cue]) -> tuple[Cue, ...]:
 
 
 def _is_advert(cue: Cue) -> bool:
-    return bool(_ADVERT.search(plain_text(cue)))
+    text = plain_text(cue)
+    return bool(_ADVERT.search(text) or _CREDIT.search(text))

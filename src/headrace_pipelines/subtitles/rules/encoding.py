@@ -12,6 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from .packages import extra
+from .unfit import Unusable
 from .writing import CodePage, code_pages, share_in_scripts
 
 ENOUGH_IN_SCRIPT = 0.6
@@ -32,7 +33,7 @@ _ADVANCED_EVENT = re.compile(r"^Dialogue:(?:[^,\n]*,){9}(.*)$", re.MULTILINE)
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}|&\w+;|-->")
 
 
-class EncodingUnknown(ValueError):
+class EncodingUnknown(Unusable):
     """No encoding fits the bytes."""
 
     def __init__(self, language: str, tried: tuple[str, ...], reason: str = "") -> None:
@@ -40,6 +41,10 @@ class EncodingUnknown(ValueError):
         self.language = language
         self.tried = tried
         self.reason = reason
+
+    @property
+    def word(self) -> str:
+        return "encoding_unknown"
 
     def __str__(self) -> str:
         why = self.reason or f"tried {', '.join(self.tried)}"

@@ -39,14 +39,13 @@ PROVIDER_CODES = {
     "pm": "pt-MZ",
     "pob": "pt-BR",
     "pom": "pt-MZ",
-    "pr": "prs",
+    "pr": "fa-AF",
     "sp": "es-ES",
     "spl": "es-419",
     "spn": "es-ES",
     "sx": "sat",
     "sy": "syr",
     "tm-td": "tet",
-    "tp": "tok",
     "ze": BILINGUAL_CHINESE,
     "zh-ca": "yue",
     "zh-cn": "zh-Hans",
@@ -62,10 +61,10 @@ OPENSUBTITLES_CODES = {
     "azb": "az-zb",
     "es-419": "ea",
     "ext": "ex",
+    "fa-AF": "pr",
     "mni": "ma",
     "nb": "no",
     "nn": "no",
-    "prs": "pr",
     "pt": "pt-pt",
     "pt-BR": "pt-br",
     "pt-MZ": "pm",
@@ -74,7 +73,6 @@ OPENSUBTITLES_CODES = {
     "sr-ME": "me",
     "syr": "sy",
     "tet": "tm-td",
-    "tok": "tp",
     "yue": "zh-ca",
     "zh": "zh-cn",
     "zh-Hans": "zh-cn",
@@ -97,7 +95,7 @@ NAMES = {
     BILINGUAL_CHINESE: "Chinese and English",
 }
 
-_NO_LANGUAGE = {"mis", "mul", "und", "zxx"}
+_NO_LANGUAGE = {"mis", "mul", "und", "zxx"}  # codespell:ignore mis
 _FLAGS = {"hi": "hearing_impaired", "sdh": "hearing_impaired", "forced": "forced"}
 
 

@@ -10,6 +10,8 @@ from headrace_pipelines.subtitles.model import Kind, Release
 
 from .packages import extra
 
+# As long as a file name can be; guessit takes half a minute for two thousand signs that somebody made up.
+_LONGEST = 255
 _IMDB = re.compile(r"(?:tt)?0*([1-9][0-9]{0,9})")
 
 
@@ -18,6 +20,7 @@ def parse_release(name: str, kind: Kind | None = None) -> Release:
     """Read a file name, a path below a library or the name of a release; what is not said stays empty."""
     with extra():
         from guessit import guessit
+    name = name[-_LONGEST:]
     found: dict[str, Any] = guessit(name, {"type": kind.value} if kind else {}) if name.strip() else {}
     return Release(
         kind=Kind.EPISODE if found.get("type") == "episode" else Kind.MOVIE,

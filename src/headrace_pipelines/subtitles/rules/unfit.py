@@ -22,13 +22,26 @@ class Unfit(StrEnum):
     WRONG_LANGUAGE = "wrong_language"
 
 
-class NotASubtitle(ValueError):
-    """The next candidate is to be tried; trying this one again changes nothing."""
+class Unusable(ValueError):
+    """What came cannot be used. The next candidate is to be tried; trying this one again changes nothing."""
+
+    @property
+    def word(self) -> str:
+        """One word for why, which events and tables carry."""
+        return "unusable"
+
+
+class NotASubtitle(Unusable):
+    """It is none, or none for this video and language."""
 
     def __init__(self, why: Unfit, details: str) -> None:
         super().__init__(why, details)
         self.why = why
         self.details = details
+
+    @property
+    def word(self) -> str:
+        return self.why.value
 
     def __str__(self) -> str:
         return f"not a subtitle ({self.why}): {self.details}"

@@ -13,7 +13,7 @@ from .languages import primary, writing_script
 _WORDS = {
     "Arab": ("ARABIC",),
     "Armn": ("ARMENIAN",),
-    "Beng": ("BENGALI",),
+    "Beng": ("BENGALI",),  # codespell:ignore beng
     "Cyrl": ("CYRILLIC",),
     "Deva": ("DEVANAGARI",),
     "Ethi": ("ETHIOPIC",),

@@ -193,7 +193,7 @@ def _place(cue: Cue) -> str:
 
 def _written_text(text: str) -> str:
     # A line that reads like times would begin a cue of its own, and shift all that follow.
-    return "\n".join(re.sub("-+>", "–", line) if _timing(line) else line for line in normal_text(text).split("\n"))
+    return "\n".join(re.sub("-+>", "-", line) if _timing(line) else line for line in normal_text(text).split("\n"))
 
 
 def timestamp(milliseconds: int, point: str = ",") -> str:

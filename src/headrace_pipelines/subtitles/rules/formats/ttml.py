@@ -26,6 +26,14 @@ class _Rates:
     ticks: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    italic: frozenset[str]
+    """The styles that slant."""
+    top: frozenset[str]
+    """The regions at the top of the picture."""
+
+
 def read(text: str) -> Reading:
     odd = Oddities()
     # Entities of a document's own can grow into gigabytes, and no subtitle needs any.
@@ -36,41 +44,42 @@ def read(text: str) -> Reading:
     except ElementTree.ParseError as error:
         raise NotASubtitle(Unfit.DAMAGED, f"the TTML is no XML: {error}") from error
     rates = _rates(root)
-    italic = _italic_styles(root)
+    looks = _Looks(_italic_styles(root), _top_regions(root))
     cues: list[Cue] = []
     for body in root:
         if _name(body.tag) == "body":
             try:
-                _collect(body, 0, rates, italic, cues, odd)
+                _collect(body, 0, rates, looks, cues, odd)
             except RecursionError as error:
                 raise NotASubtitle(Unfit.DAMAGED, "the TTML is nested as no subtitle is") from error
     return Reading(tuple(cues), odd.warnings())
 
 
 def _collect(
-    element: ElementTree.Element, offset: int, rates: _Rates, italic: frozenset[str], cues: list[Cue], odd: Oddities
+    element: ElementTree.Element, offset: int, rates: _Rates, looks: _Looks, cues: list[Cue], odd: Oddities
 ) -> None:
     begin = offset + (_milliseconds(element.get("begin", ""), rates) or 0)
     if _name(element.tag) == "p":
-        cue = _cue(element, offset, rates, italic)
+        cue = _cue(element, offset, rates, looks)
         if cue is None:
             odd.note("a paragraph without text or without times was left out")
         else:
             cues.append(cue)
         return
     for child in element:
-        _collect(child, begin, rates, italic, cues, odd)
+        _collect(child, begin, rates, looks, cues, odd)
 
 
-def _cue(paragraph: ElementTree.Element, offset: int, rates: _Rates, italic: frozenset[str]) -> Cue | None:
+def _cue(paragraph: ElementTree.Element, offset: int, rates: _Rates, looks: _Looks) -> Cue | None:
     begin = _milliseconds(paragraph.get("begin", ""), rates)
     end = _milliseconds(paragraph.get("end", ""), rates)
     duration = _milliseconds(paragraph.get("dur", "") or paragraph.get("duration", ""), rates)
-    words = normal_text("\n".join(line.strip() for line in _words(paragraph, italic).split("\n")))
+    words = normal_text("\n".join(line.strip() for line in _words(paragraph, looks.italic).split("\n")))
     if begin is None or (end is None and duration is None) or not re.sub(r"</?i>", "", words).strip():
         return None
     finish = end if end is not None else begin + (duration or 0)
-    return Cue(start=offset + begin, end=offset + finish, text=words)
+    top = "{\\an8}" if paragraph.get("region", "") in looks.top else ""
+    return Cue(start=offset + begin, end=offset + finish, text=top + words)
 
 
 def _words(element: ElementTree.Element, italic: frozenset[str]) -> str:
@@ -93,6 +102,22 @@ def _italic_styles(root: ElementTree.Element) -> frozenset[str]:
         for element in root.iter()
         if _name(element.tag) == "style" and _attribute(element, "fontStyle") == "italic"
     )
+
+
+def _top_regions(root: ElementTree.Element) -> frozenset[str]:
+    return frozenset(
+        _attribute(element, "id")
+        for element in root.iter()
+        if _name(element.tag) == "region" and any(map(_is_at_top, element.iter()))
+    )
+
+
+def _is_at_top(element: ElementTree.Element) -> bool:
+    """By the height at which a region begins, or by what it is lined up with."""
+    origin = re.fullmatch(r"\S{1,20}\s+([0-9]{1,2})(?:\.[0-9]{1,9})?%", _attribute(element, "origin").strip())
+    if origin:
+        return int(origin[1]) < 30 and _attribute(element, "displayAlign") != "after"
+    return _attribute(element, "displayAlign") == "before"
 
 
 def _rates(root: ElementTree.Element) -> _Rates:

@@ -356,7 +356,8 @@ def _vietnamese(sign: str) -> bytes:
     try:
         return sign.encode("cp1258")
     except UnicodeEncodeError:
-        letter, *marks = unicodedata.normalize("NFD", sign)
+        parts = unicodedata.normalize("NFD", sign)
+        letter, marks = parts[0], parts[1:]
         tone = next(mark for mark in marks if mark in "\u0300\u0301\u0303\u0309\u0323")
         rest = "".join(mark for mark in marks if mark != tone)
         return (unicodedata.normalize("NFC", letter + rest) + tone).encode("cp1258")

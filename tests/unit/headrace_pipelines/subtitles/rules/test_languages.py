@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Wanted
 from headrace_pipelines.subtitles.rules.languages import (
+    NAMES,
+    OPENSUBTITLES_CODES,
+    PROVIDER_CODES,
     SAME_BY_DEFAULT,
     SameLanguages,
     UnknownFlag,
@@ -63,7 +66,13 @@ def test_the_nearest_match_is_named(code: str, nearest: str) -> None:
     assert not nearest or f"did you mean '{caught.value.nearest}' ({english_name(nearest)})?" in str(caught.value)
 
 
-@given(st.text(max_size=20))
+@pytest.mark.parametrize("tag", sorted({*PROVIDER_CODES.values(), *OPENSUBTITLES_CODES, *NAMES}))
+def test_tags_of_the_tables_stand_for_themselves(tag: str) -> None:
+    """A table with another spelling of a tag would never be asked for it."""
+    assert parse_language(tag) == tag
+
+
+@given(st.text(max_size=20) | st.from_regex(r"[a-zA-Z]{2,3}([-_][a-zA-Z0-9]{2,4}){0,2}", fullmatch=True))
 def test_a_tag_is_safe_in_a_file_name(code: str) -> None:
     """The tag becomes part of a path."""
     try:

@@ -54,6 +54,12 @@ def test_names_that_say_nothing(name: str) -> None:
     assert isinstance(parse_release(name), Release)
 
 
+@pytest.mark.parametrize("piece", ["S01E01", "2019.", "1", "("])
+def test_a_name_without_end_does_no_harm(piece: str) -> None:
+    """Release names come from strangers, and reading one takes time that grows with its square."""
+    assert isinstance(parse_release(piece * 10_000), Release)
+
+
 def test_the_kind_may_be_told() -> None:
     """The library knows what is a series; `1917` alone does not say so."""
     assert parse_release("1917.mkv", Kind.EPISODE).kind is Kind.EPISODE

@@ -209,7 +209,7 @@ def test_times_in_a_text_make_no_cue(arrow: str) -> None:
         Cue(start=2, end=3, text="Three"),
     ]
 
-    assert [cue.text for cue in srt.read(srt.write(cues)).cues] == ["One\n2\n00:00:01,000 – 00:00:02,000\nTwo", "Three"]
+    assert [cue.text for cue in srt.read(srt.write(cues)).cues] == ["One\n2\n00:00:01,000 - 00:00:02,000\nTwo", "Three"]
 
 
 @given(st.lists(PIECES).map("".join))

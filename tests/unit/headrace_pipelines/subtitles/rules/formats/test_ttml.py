@@ -66,4 +66,22 @@ def test_what_is_written_is_read() -> None:
     )
 
     assert [cue.text for cue in ttml.read(ttml.write(cues)).cues] == ["<i>One</i>\n1 < 2 & 3", "Two", "ab<i>c</i>"]
-    assert 'region="top"' in ttml.write([Cue(start=0, end=1, text="{\\an8}up")])
+    assert ttml.read(ttml.write([Cue(start=0, end=1, text="{\\an8}up")])).cues[0].text == "{\\an8}up"
+
+
+@pytest.mark.parametrize(
+    "region, is_top",
+    [
+        ('<region xml:id="r" tts:displayAlign="before"/>', True),
+        ('<region xml:id="r" tts:displayAlign="after"/>', False),
+        ('<region xml:id="r" tts:origin="10% 8.5%" tts:extent="80% 15%"/>', True),
+        ('<region xml:id="r" tts:origin="10% 10%" tts:extent="80% 80%" tts:displayAlign="after"/>', False),
+        ('<region xml:id="r" tts:origin="10% 80%"/>', False),
+        ('<region xml:id="r"><style tts:displayAlign="before"/></region>', True),
+    ],
+)
+def test_the_top_of_the_picture_is_kept(region: str, is_top: bool) -> None:
+    """Words would cover a sign, or the face of who speaks."""
+    text = FILE.replace("<styling>", f"<layout>{region}</layout><styling>").replace("<p begin", '<p region="r" begin')
+
+    assert ttml.read(text).cues[0].text.startswith("{\\an8}") == is_top
