@@ -27,11 +27,11 @@ def candidate(file_id: str) -> Candidate:
 @pytest.mark.parametrize(
     "name, sort",
     [
-        ("Copper.Moon.2017.1080p.WEB-ORE.he.srt", ""),
-        ("Copper.Moon.2017.1080p.WEB-ORE.heb.SRT", ""),
-        ("Copper.Moon.2017.1080p.WEB-ORE.he.sdh.srt", ":hi"),
-        ("Copper.Moon.2017.1080p.WEB-ORE.he.hi.ass", ":hi"),
-        ("Copper.Moon.2017.1080p.WEB-ORE.forced.he.vtt", ":forced"),
+        ("Copper.Moon.2017.1080p.WEB-VEIN.he.srt", ""),
+        ("Copper.Moon.2017.1080p.WEB-VEIN.heb.SRT", ""),
+        ("Copper.Moon.2017.1080p.WEB-VEIN.he.sdh.srt", ":hi"),
+        ("Copper.Moon.2017.1080p.WEB-VEIN.he.hi.ass", ":hi"),
+        ("Copper.Moon.2017.1080p.WEB-VEIN.forced.he.vtt", ":forced"),
     ],
 )
 async def test_names_are_read_as_people_write_them(tmp_path: Path, name: str, sort: str) -> None:
@@ -41,7 +41,7 @@ async def test_names_are_read_as_people_write_them(tmp_path: Path, name: str, so
     (found,) = await FolderOfSubtitles(tmp_path).search(FILM, HE)
 
     assert str(Wanted(language="he", hearing_impaired=found.hearing_impaired, forced=found.forced)) == f"he{sort}"
-    assert (found.release.title, found.release.group, found.file_id) == ("Copper Moon", "ORE", name)
+    assert (found.release.title, found.release.group, found.file_id) == ("Copper Moon", "VEIN", name)
 
 
 async def test_what_tells_no_language_is_not_offered(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from headrace_pipelines.subtitles.rules.scoring import rank
 from headrace_pipelines.subtitles.services.subtitle_provider.live.answer import candidates
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import DEMO, DemoVideo, demo_subtitles
 
-
 HEBREW = Wanted(language="he")
 
 

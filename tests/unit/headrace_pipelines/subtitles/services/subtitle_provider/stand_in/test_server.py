@@ -9,9 +9,11 @@ import pytest
 
 from headrace.testing import VirtualClock
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import LocalSubtitles, demo_subtitles
+from headrace_pipelines.subtitles.services.subtitle_provider.stand_in.server import PASSWORD, USERNAME
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in.trouble import FileTrouble
 
 HEADERS = {"api-key": "stand-in-key", "user-agent": "Somebody v1.0"}
+ACCOUNT = {"username": USERNAME, "password": PASSWORD}
 OFFERED = demo_subtitles()[0]
 
 
@@ -24,7 +26,7 @@ async def client(server: LocalSubtitles) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def login(client: httpx2.AsyncClient) -> str:
-    answer = await client.post("/login", json={"username": "demo", "password": "demo"})
+    answer = await client.post("/login", json=ACCOUNT)
     token: str = answer.json()["token"]
     return token
 
@@ -41,7 +43,7 @@ async def test_who_does_not_say_who_it_is_is_refused(client: httpx2.AsyncClient,
 
 async def test_a_login_as_the_service_answers_it(server: LocalSubtitles, client: httpx2.AsyncClient) -> None:
     """These are the fields that clients live on."""
-    answer = await client.post("/login", json={"username": "demo", "password": "demo"})
+    answer = await client.post("/login", json=ACCOUNT)
 
     assert answer.json() == {
         "user": {
@@ -60,10 +62,10 @@ async def test_a_login_as_the_service_answers_it(server: LocalSubtitles, client:
 
 async def test_logins_that_are_refused(client: httpx2.AsyncClient, clock: VirtualClock) -> None:
     """An e-mail address, a wrong password, and two within a second."""
-    mail = await client.post("/login", json={"username": "me@example.com", "password": "demo"})
+    mail = await client.post("/login", json={**ACCOUNT, "username": "me@example.com"})
     clock.advance(timedelta(seconds=1))
-    wrong = await client.post("/login", json={"username": "demo", "password": "wrong"})
-    soon = await client.post("/login", json={"username": "demo", "password": "demo"})
+    wrong = await client.post("/login", json={**ACCOUNT, "password": PASSWORD * 2})
+    soon = await client.post("/login", json=ACCOUNT)
 
     assert [answer.status_code for answer in (mail, wrong, soon)] == [400, 401, 429]
     assert soon.headers["retry-after"] == "1"
