@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 PreflightMode = Literal["warn", "refuse", "off"]
 _PREFLIGHT_SECONDS = 1.0
@@ -124,6 +125,7 @@ class Headrace(EventCalls):
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
         self._conditions: list[Callable[[Reader], None]] = []
+        self._wired: dict[str, tuple[object, ...]] = {}
         self._watchers: Watchers | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
@@ -139,18 +141,19 @@ class Headrace(EventCalls):
             if sets:
                 await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
-            wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
+            for pipeline in self.pipelines:
+                self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
                 clock=self._clock,
-                wired=wired,
+                wired=self._wired,
                 limits=self._limits,
                 strict=self._strict,
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
-            self._watchers = Watchers(self, self._clock, self.pipelines, wired)
+            self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
             self._stack.push_async_callback(self._watchers.stop)
             self._begin_watchers()
         except BaseException:
@@ -224,6 +227,15 @@ class Headrace(EventCalls):
             loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
             self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
         return self._settings[pipeline.name]
+
+    def use(self, kind: type[T], *, pipeline: str | None = None) -> T:
+        """What a wiring built, by its type, for routes and programs; name the pipeline where several built such a thing."""
+        names = [pipeline] if pipeline is not None else list(self._wired)
+        found = [thing for name in names for thing in self._wired.get(name, ()) if isinstance(thing, kind)]
+        if len(found) == 1:
+            return found[0]
+        trouble = "more than one wiring built such a thing; say pipeline=" if found else "no wiring built such a thing"
+        raise ConfigurationError(f"use({kind.__name__}): {trouble}; see Pipeline(wire=...)")
 
     @property
     def tables(self) -> Tables:

@@ -23,7 +23,7 @@ from headrace._events.store import (
 from headrace._events.store import history_of as history_of_subject
 from headrace._jobs.lifecycle import JobRef, Lifecycle
 from headrace._jobs.model import Job, JobRecord
-from headrace._jobs.store import as_job, job_of, list_jobs
+from headrace._jobs.store import as_job, counts, job_of, list_jobs
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader
 from headrace._runs.store import runs_of_job
@@ -86,14 +86,21 @@ class EventCalls:
         *,
         state: str | None = None,
         search: str | None = None,
+        before: int | None = None,
         count: int = 100,
     ) -> list[Job[Any]]:
-        """Jobs, the one that moved last first."""
+        """Jobs, the one that moved last first; ``before`` is the position of the last one of the page before."""
         name = None if lifecycle is None else self._lifecycle(lifecycle).name
         found = self.database.read(
-            lambda reader: list_jobs(reader, lifecycle=name, state=state, search=search, count=count)
+            lambda reader: list_jobs(reader, lifecycle=name, state=state, search=search, before=before, count=count)
         )
         return [as_job(record, self._lifecycle(record.subject.kind)) for record in found]
+
+    async def job_counts(self, lifecycle: str | Lifecycle[Any]) -> dict[str, int]:
+        """How many jobs are in each state; states without any are not named."""
+        name = self._lifecycle(lifecycle).name
+        found = self.database.read(counts)
+        return {state: number for (kind, state), number in found.items() if kind == name}
 
     async def job(self, lifecycle: str | Lifecycle[Any], id: str) -> Job[Any]:
         """How a job is at this moment."""

@@ -63,13 +63,8 @@ PROBLEMS = {
         code="internal_error", message="something broke inside Headrace", hint="the log of the owner has the details",
     ),
     503: ProblemKind(
-        name="NotNow", description="The engine has stopped, or the store does not do what was asked.",
+        name="NotNow", description="The engine has stopped, or the store does not do what was asked, for example because the disk is full; nothing of this was recorded.",
         code="engine_unavailable", message="the engine is closed", hint="what is on disk goes on at the next start",
-    ),
-    507: ProblemKind(
-        name="NoSpace", description="No space is left for the store; nothing of this was recorded.",
-        code="store_full", message="no space is left for the store; nothing of this was recorded. Free some space",
-        hint="free some space; work goes on by itself",
     ),
 }  # fmt: skip
 

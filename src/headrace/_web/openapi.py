@@ -19,7 +19,7 @@ Operation = dict[str, Any]
 ABOUT = "Start runs, look at them, change them. Errors have one shape, Problem, whatever their status."
 _ALWAYS = (421, 422, 500, 503)
 _GUARDED = (401, 403)
-_CHANGING = (413, 415, 507)
+_CHANGING = (413, 415)
 _KEYED = (409,)
 _KEY_PARAMETER = {
     "name": KEY,

@@ -1,1 +1,48 @@
 """Subtitles for a media library: found, translated where there is none, and every change of a job an event."""
+
+from headrace import Pipeline, on
+from headrace_pipelines.subtitles.flow import download, look_again, manage, translate
+from headrace_pipelines.subtitles.lifecycle import (
+    DOWNLOAD_REQUESTED,
+    JOB_RETRIED,
+    REQUESTED,
+    TRANSLATE_REQUESTED,
+    events,
+    subtitles,
+)
+from headrace_pipelines.subtitles.settings import Settings
+from headrace_pipelines.subtitles.wiring import wire
+
+pipeline = Pipeline(
+    "subtitles",
+    flows=[manage, download, translate, look_again],
+    lifecycles=[subtitles],
+    events=events,
+    triggers=[
+        on(
+            (REQUESTED, JOB_RETRIED),
+            manage,
+            name="manager",
+            job=subtitles,
+            args=lambda event, job: (job.id, job.generation, job.data),
+        ),
+        on(
+            DOWNLOAD_REQUESTED,
+            download,
+            name="downloader",
+            job=subtitles,
+            args=lambda event, job: (job.id, job.generation, event.data),
+        ),
+        on(
+            TRANSLATE_REQUESTED,
+            translate,
+            name="translator",
+            job=subtitles,
+            args=lambda event, job: (job.id, job.generation, job.data),
+        ),
+    ],
+    tables="headrace_pipelines.subtitles",
+    settings=Settings,
+    routes="headrace_pipelines.subtitles.routes:router",
+    wire=wire,
+)

@@ -198,6 +198,15 @@ def _opened(real: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
+def names_in(folder: Path, roots: Sequence[Path]) -> list[str]:
+    """The names of what lies in a folder, which may be a root itself."""
+    with _told(folder):
+        real = folder.resolve()
+        if not any(real.is_relative_to(root.resolve()) for root in roots):
+            raise OutsideRoots(str(folder), f"it is {real}" if real != folder else "")
+        return [entry.name for entry in real.iterdir()]
+
+
 # --- writing -----------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +238,12 @@ def place(
         backup = "" if is_ours else str(_keep(target))
         _write(target, data, ownership or Ownership())
     return Placed(path=str(target), sha256=digest, size=len(data), backup=backup)
+
+
+def make_folder(folder: Path) -> None:
+    """A folder of our own, with those around it."""
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _digest(path: Path) -> str | None:

@@ -146,3 +146,39 @@ class Document:
     warnings: tuple[str, ...] = ()
     """What was odd about the file, and what was done about it."""
     encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What somebody asked for. ``language`` is the wanted one; where nothing is found in it, ``fallback`` is what to translate from."""
+
+    video_url: str
+    video_title: str
+    language: str
+    hearing_impaired: bool = False
+    forced: bool = False
+    target_language: str | None = None
+    """As it was asked; the wanted language has it in."""
+    preferred_sources: tuple[str, ...] = ("opensubtitles",)
+    fallback: tuple[str, ...] = ("en",)
+    translate: bool = True
+    imdb_id: int | None = None
+    requested_by: str = "api"
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(language=self.language, hearing_impaired=self.hearing_impaired, forced=self.forced)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslationOrder:
+    """A subtitle file that is to be translated, and why."""
+
+    subtitle_file_path: str
+    source_language: str
+    target_language: str
+    video_title: str = ""
+    video_url: str = ""
+    reason: str = ""
+    hearing_impaired: bool = False
+    forced: bool = False

@@ -95,6 +95,15 @@ def subtitles_beside(video: str, names: Iterable[str]) -> list[Beside]:
     return [found for name in sorted(names) if (found := _read(video, name)) is not None]
 
 
+def without_language(name: str) -> str:
+    """The name of the video that a subtitle file goes with: ``film.mkv`` of ``film.en.sdh.srt``, whatever its extension is."""
+    parts = PurePosixPath(name).stem.split(".")
+    words = _FORCED | _HEARING | {"default"}
+    while len(parts) > 1 and (parts[-1].lower() in words or _language(parts[-1]) is not None):
+        parts.pop()
+    return ".".join(parts) + ".mkv"
+
+
 def _read(video: str, name: str) -> Beside | None:
     extension = PurePosixPath(name).suffix
     if extension.lower() not in SUBTITLE_EXTENSIONS:
