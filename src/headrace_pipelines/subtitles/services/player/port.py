@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Protocol
 
 from headrace.errors import ServiceError
@@ -68,6 +69,6 @@ class Player(Protocol):
         """Raises ItemGone, or what services raise."""
         ...
 
-    async def refresh(self, path: str, item_id: str | None = None) -> None:
+    async def refresh(self, path: str | PurePath, item_id: str | None = None) -> None:
         """A file, by our name for it, was added or changed: show it at once."""
         ...

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Kind
@@ -174,6 +174,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["movie", "movieFile", "series", "episodes", "episodeFile", "episodeFiles", "deletedFiles"]),

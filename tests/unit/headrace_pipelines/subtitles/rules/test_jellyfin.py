@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Kind
@@ -119,6 +119,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*NATIVE, *TEMPLATED]), values))
 def test_nothing_that_comes_breaks_it(payload: dict[str, object]) -> None:
     """The address is open to the network."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Wanted
@@ -115,6 +115,7 @@ def test_a_name_without_a_language_counts_if_somebody_says_so() -> None:
     assert missing(unnamed, [EN], unnamed_is="en") == ()
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 4)),
     st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 4)),

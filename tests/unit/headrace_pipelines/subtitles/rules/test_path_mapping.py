@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.rules.path_mapping import PathMapping
@@ -32,6 +32,7 @@ def test_the_way_back() -> None:
     assert PathMapping().theirs("/srv/a") == "/srv/a"
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("abc .", min_size=1).filter(lambda part: part not in {".", ".."}), min_size=1, max_size=4))
 def test_there_and_back_is_the_same(parts: list[str]) -> None:
     """Otherwise a refresh would be for another file than the one that was looked up."""

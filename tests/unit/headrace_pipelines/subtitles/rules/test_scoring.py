@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Candidate, Kind, Media, Release, Wanted
@@ -248,6 +248,7 @@ candidates = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(candidates, max_size=8), videos, st.randoms())
 def test_the_order_in_which_they_come_does_not_matter(listed: list[Candidate], video: Media, chance: Any) -> None:
     """Providers answer in any order, and the same question must have the same answer."""
@@ -257,6 +258,7 @@ def test_the_order_in_which_they_come_does_not_matter(listed: list[Candidate], v
     assert rank(shuffled, video, HEBREW) == rank(listed, video, HEBREW)
 
 
+@settings(deadline=None)
 @given(st.lists(candidates, max_size=8), videos)
 def test_every_one_is_kept_scored_and_explained(listed: list[Candidate], video: Media) -> None:
     """Nothing disappears: what is below the line says why it is there."""
@@ -269,6 +271,7 @@ def test_every_one_is_kept_scored_and_explained(listed: list[Candidate], video: 
     assert all(scored.rejected or scored.score >= least for scored in ranked)
 
 
+@settings(deadline=None)
 @given(candidates, videos, st.sampled_from(["title", "year", "season", "episodes", "group", "source", "resolution"]))
 def test_one_more_fact_that_fits_never_makes_it_worse(one: Candidate, video: Media, fact: str) -> None:
     """Otherwise a better described subtitle would lose against a worse described one."""
@@ -277,6 +280,7 @@ def test_one_more_fact_that_fits_never_makes_it_worse(one: Candidate, video: Med
     assert score(fitting, video, HEBREW).score >= score(one, video, HEBREW).score
 
 
+@settings(deadline=None)
 @given(candidates, videos, st.sampled_from(["hearing_impaired", "machine_translated"]))
 def test_a_fault_never_makes_it_better(one: Candidate, video: Media, fault: str) -> None:
     """Nor may a hash that fits make it worse."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import PurePath
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -90,8 +91,8 @@ class Jellyfin:
         except ValidationError as error:
             raise UnexpectedAnswer(f"{self._line.server} answered no item: {answer.text[:200]!r}") from error
 
-    async def refresh(self, path: str, item_id: str | None = None) -> None:
-        theirs = self._mapping.theirs(path)
+    async def refresh(self, path: str | PurePath, item_id: str | None = None) -> None:
+        theirs = self._mapping.theirs(str(path))
         answer = await self._line.ask(
             "POST",
             "/Library/Media/Updated",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -77,8 +77,8 @@ class Plex:
             tracks=tuple(track for stream in file.streams if (track := stream.track()) is not None),
         )
 
-    async def refresh(self, path: str, item_id: str | None = None) -> None:
-        theirs = self._mapping.theirs(path)
+    async def refresh(self, path: str | PurePath, item_id: str | None = None) -> None:
+        theirs = self._mapping.theirs(str(path))
         # Asked each time: sections come and go, and a subtitle is not added often.
         sections = self._read(await self._line.ask("GET", "/library/sections"), _Sections).container.directories
         key = _section_of(theirs, sections)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import PurePath
 
 import pytest
 from pydantic import SecretStr
@@ -95,7 +96,7 @@ async def test_what_is_no_video_is_gone(server: LocalJellyfin, player: Jellyfin)
 
 async def test_a_new_subtitle_is_reported_under_their_name(server: LocalJellyfin, player: Jellyfin) -> None:
     """Without it a subtitle shows hours later, after the next scan."""
-    await player.refresh("/srv/films/a.he.srt", "f1")
+    await player.refresh(PurePath("/srv/films/a.he.srt"), "f1")
 
     assert (server.reported, server.refreshed) == (["/media/films/a.he.srt"], [])
 

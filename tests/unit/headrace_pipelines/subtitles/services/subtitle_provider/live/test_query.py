@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.model import Kind, Media, Release, Wanted
@@ -17,6 +17,7 @@ def test_the_one_spelling() -> None:
     ) == (("imdb_id", "42"), ("languages", "en,he"), ("query", "the sea"))
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Media,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_pipelines.subtitles.services.subtitle_provider.live.quota import Quota, Told
@@ -64,6 +64,7 @@ async def run(service: Service, quota: Quota, callers: int, order: Callable[[int
     return await asyncio.gather(*tasks)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 12), st.integers(1, 12), st.booleans(), st.randoms())
 def test_nobody_asks_for_what_is_not_there(left: int, callers: int, known: bool, chance: object) -> None:
     """Whatever is left, however many ask, and in whatever order they are answered: one refusal at most, to learn the reset."""
