@@ -62,6 +62,7 @@ class Line:
         timeout: timedelta,
         clock: Clock,
         jitter: Callable[[], float],
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         """``jitter`` gives numbers from 0 to 1."""
         self.url = url.rstrip("/")
@@ -74,7 +75,7 @@ class Line:
         self._busy = 0
         self._headers = {"user-agent": user_agent}
         self._api_headers = {"api-key": key.get_secret_value(), "accept": "application/json"}
-        self._client = httpx2.AsyncClient(timeout=timeout.total_seconds(), headers=self._headers)
+        self._client = httpx2.AsyncClient(timeout=timeout.total_seconds(), headers=self._headers, transport=transport)
 
     async def close(self) -> None:
         await self._client.aclose()

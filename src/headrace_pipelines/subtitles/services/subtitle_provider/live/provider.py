@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
+import httpx2
 from pydantic import SecretStr
 
 import headrace
@@ -47,6 +48,7 @@ class OpenSubtitles:
         clock: Clock | None = None,
         now: Callable[[], datetime] = headrace.now,
         jitter: Callable[[], float] | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         """Without an account it gives five downloads a day to everybody at this address of the internet."""
         if not key.get_secret_value().strip():
@@ -62,6 +64,7 @@ class OpenSubtitles:
             timeout=timeout,
             clock=clock,
             jitter=jitter or headrace.random().random,
+            transport=transport,
         )
         self._state = State(self.name, self._line, memory or MemoryOfThisProcess(), account, clock=clock, now=now)
         self._purchases = Purchases(self.name, self._line, self._state, now)

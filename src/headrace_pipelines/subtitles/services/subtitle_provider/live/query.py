@@ -48,7 +48,7 @@ def queries(media: Media, wanted: Wanted, code: str) -> Iterator[tuple[By, Query
 
 
 def canonical(parameters: Mapping[str, str | int | None]) -> Query:
-    spelt = {name.lower(): _spelt(name, value) for name, value in parameters.items() if value is not None}
+    spelt = {name.lower(): _spelt(name.lower(), value) for name, value in parameters.items() if value is not None}
     return tuple((name, value) for name, value in sorted(spelt.items()) if value != "" and _DEFAULTS.get(name) != value)
 
 

@@ -35,7 +35,7 @@ from headrace_pipelines.subtitles.services.subtitle_provider.stand_in.wire impor
 BASE = "/api/v1"
 KEY = "stand-in-key"
 USERNAME = "demo"
-PASSWORD = "demo"
+PASSWORD = "demo"  # pragma: allowlist secret
 
 _ANONYMOUS_A_DAY = 5
 _LINK_VALID = timedelta(hours=3)

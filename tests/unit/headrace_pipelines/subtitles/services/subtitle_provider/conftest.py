@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
+import httpx2
 import pytest
 from pydantic import SecretStr
 
@@ -13,8 +14,29 @@ from headrace_pipelines.subtitles.services.subtitle_provider.memory import Memor
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import LocalSubtitles
 
 T = TypeVar("T")
-Through = Callable[[Coroutine[Any, Any, T]], Awaitable[T]]
+Through = Callable[[Awaitable[T]], Awaitable[T]]
 Connect = Callable[..., OpenSubtitles]
+
+
+class Counting(httpx2.AsyncBaseTransport):
+    """Knows whether an answer is under way."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.under_way = 0
+        self._real = httpx2.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.sent += 1
+        self.under_way += 1
+        try:
+            response = await self._real.handle_async_request(request)
+        finally:
+            self.under_way -= 1
+        return response
+
+    async def aclose(self) -> None:
+        await self._real.aclose()
 
 
 @pytest.fixture
@@ -34,7 +56,14 @@ def memory() -> MemoryOfThisProcess:
 
 
 @pytest.fixture
-async def connect(clock: VirtualClock, server: LocalSubtitles, memory: MemoryOfThisProcess) -> AsyncIterator[Connect]:
+def transport() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+async def connect(
+    clock: VirtualClock, server: LocalSubtitles, memory: MemoryOfThisProcess, transport: Counting
+) -> AsyncIterator[Connect]:
     """Clients of the stand-in that share what is remembered, as one process after the other does."""
     made: list[OpenSubtitles] = []
 
@@ -48,6 +77,7 @@ async def connect(clock: VirtualClock, server: LocalSubtitles, memory: MemoryOfT
             "clock": clock,
             "now": lambda: clock.moment,
             "jitter": lambda: 0.5,
+            "transport": transport,
         }
         made.append(OpenSubtitles(**{**settings, **changes}))
         return made[-1]
@@ -63,15 +93,15 @@ def provider(connect: Connect) -> OpenSubtitles:
 
 
 @pytest.fixture
-def through(clock: VirtualClock, server: LocalSubtitles) -> Through[Any]:
+def through(clock: VirtualClock, server: LocalSubtitles, transport: Counting) -> Through[Any]:
     """Do something while the clock jumps to whatever is waited for; it does not jump while an answer is under way."""
 
-    async def run(work: Coroutine[Any, Any, T]) -> T:
-        task = asyncio.create_task(work)
-        asked = -1
+    async def run(work: Awaitable[T]) -> T:
+        task = asyncio.ensure_future(work)
+        seen = -1
         while not task.done():
             await asyncio.wait([task], timeout=0.002)
-            quiet, asked = asked == len(server.asked) + len(server.answered), len(server.asked) + len(server.answered)
+            quiet, seen = seen == transport.sent and transport.under_way == 0, transport.sent
             timers = clock.waiting()
             if quiet and timers and not task.done():
                 clock.go_to(timers[0].due)
