@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from headrace_pipelines.subtitles.rules.packages import extra
 _logger = logging.getLogger(__name__)
 
 _MOUNTS = Path("/proc/mounts")
+_FRESH = timedelta(minutes=1)
 _PAUSE = timedelta(seconds=2)
 _CHECKS = 2
 _TOO_MANY = 1_000
@@ -154,6 +156,14 @@ async def stable_files(
             if quiet[path] >= checks:
                 del seen[path], quiet[path]
                 yield path
+
+
+def is_fresh(path: Path) -> bool:
+    """Whether somebody wrote to it just now, and may be doing so still."""
+    try:
+        return time.time() - path.stat().st_mtime < _FRESH.total_seconds()  # noqa: TID251 - files are dated by the system's clock
+    except FileNotFoundError:
+        return False
 
 
 async def _looked_at(paths: Sequence[Path]) -> dict[Path, tuple[int, int] | None]:

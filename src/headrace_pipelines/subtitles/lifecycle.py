@@ -39,6 +39,7 @@ class Detected:
     video_title: str
     video_url: str
     languages: tuple[str, ...]
+    """What it lacks."""
     source: str
 
 
@@ -156,6 +157,9 @@ class JobData:
 def fold(before: JobData | None, event: Event[Any]) -> JobData:
     """What a job knows after an event."""
     known = before or JobData()
+    if event.topic == JOB_RETRIED:
+        again = replace(known, error_type=None, error_message=None, retryable=False, retry_at=None, reason=None)
+        return again if event.data is None else replace(again, order=event.data)
     match event.data:
         case Order() as order:
             return replace(known, order=order, retry_at=None, reason=None)
@@ -183,8 +187,6 @@ def fold(before: JobData | None, event: Event[Any]) -> JobData:
                 known, error_type=failed.error_type, error_message=failed.error_message, retryable=failed.retryable,
                 retry_at=None,
             )  # fmt: skip
-    if event.topic == JOB_RETRIED:
-        return replace(known, error_type=None, error_message=None, retryable=False, retry_at=None, reason=None)
     return known
 
 
@@ -263,6 +265,6 @@ events: list[EventType[Any]] = [
     EventType(TRANSLATION_COMPLETED, TranslationCompleted),
     EventType(JOB_FAILED, Failed),
     EventType(JOB_CANCELLED, Failed),
-    EventType(JOB_RETRIED, dict[str, Any] | None),  # type: ignore[arg-type]  # a union is a type of data
+    EventType(JOB_RETRIED, Order | None),  # type: ignore[arg-type]  # a union is a type of data
     EventType(QUOTA_USED_UP, QuotaUsedUp),
 ]

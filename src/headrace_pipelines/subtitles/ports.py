@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
 
 from headrace_pipelines.services.language_model.port import LanguageModel
 from headrace_pipelines.subtitles.model import Wanted
 from headrace_pipelines.subtitles.rules.languages import SameLanguages
 from headrace_pipelines.subtitles.rules.rtl import Profile
+from headrace_pipelines.subtitles.services.player.port import Player
 from headrace_pipelines.subtitles.services.subtitle_provider.port import SubtitleProvider
 from headrace_pipelines.subtitles.services.web_video.port import WebVideos
-
-
-class Player(Protocol):
-    async def refresh(self, path: Path) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +48,8 @@ class Policy:
     context: str = ""
     glossary: Mapping[str, str] = field(default_factory=dict)
     public_url: str = ""
+    watch: bool = True
+    scan_every: timedelta = timedelta(hours=6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,5 +60,7 @@ class Ports:
     model: LanguageModel | None = None
     player: Player | None = None
     stand_ins: bool = False
+    scanning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One walk through the library at a time."""
     missing: tuple[str, ...] = ()
     """Settings without which something is not done, and what."""

@@ -100,18 +100,12 @@ SELECT state FROM subtitles_services WHERE name = :name
 
 -- name: media
 -- The library as it was seen last.
-SELECT path, root, inode, size, mtime_ns, languages, title FROM subtitles_media WHERE root = :root
-
--- name: all_media
--- The whole library as it was seen last.
-SELECT path, root, inode, size, mtime_ns, languages, title FROM subtitles_media ORDER BY path
+SELECT facts FROM subtitles_media ORDER BY path
 
 -- name: keep_media
 -- A video of the library.
-INSERT INTO subtitles_media (path, root, inode, size, mtime_ns, languages, title, seen_at)
-VALUES (:path, :root, :inode, :size, :mtime_ns, :languages, :title, :at)
-ON CONFLICT (path) DO UPDATE SET root = excluded.root, inode = excluded.inode, size = excluded.size, mtime_ns = excluded.mtime_ns,
-    languages = excluded.languages, title = excluded.title, seen_at = excluded.seen_at
+INSERT INTO subtitles_media (path, facts, at) VALUES (:path, :facts, :at)
+ON CONFLICT (path) DO UPDATE SET facts = excluded.facts, at = excluded.at
 
 -- name: forget_media
 -- A video that is no longer there.

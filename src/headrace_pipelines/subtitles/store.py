@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,11 +11,13 @@ from pydantic import TypeAdapter
 
 from headrace import Tables, Transaction, load_statements
 from headrace_pipelines.subtitles.model import Candidate, Scored
+from headrace_pipelines.subtitles.rules.library import VideoFile
 
 SQL = load_statements("headrace_pipelines.subtitles")
 _CANDIDATES = TypeAdapter(tuple[Candidate, ...])
 _OFFERS = TypeAdapter(tuple[Scored, ...])
 _TEXTS = TypeAdapter(tuple[str | None, ...])
+_VIDEO = TypeAdapter(VideoFile)
 _Values = dict[str, int | float | str | bytes | None]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -182,6 +184,22 @@ class Store:
     async def keep_service(self, name: str, state: bytes, at: datetime) -> None:
         values: _Values = {"name": name, "state": state, "at": micros(at)}
         await self._tables.write(lambda tx: tx.run(SQL.keep_service, values))
+
+    # The library
+
+    def library(self) -> dict[str, VideoFile]:
+        """All videos as they were seen last, by path."""
+        rows = self._tables.read(lambda reader: reader.all(SQL.media))
+        videos = [_VIDEO.validate_json(row[0]) for row in rows]
+        return {video.path: video for video in videos}
+
+    async def keep_library(self, before: Mapping[str, VideoFile], after: Mapping[str, VideoFile], at: datetime) -> None:
+        """Write what differs."""
+        instant = micros(at)
+        changed = [video for path, video in after.items() if before.get(path) != video]
+        rows = ({"path": video.path, "facts": _VIDEO.dump_json(video).decode(), "at": instant} for video in changed)
+        await self._tables.write_many(SQL.keep_media, rows)
+        await self._tables.write_many(SQL.forget_media, ({"path": path} for path in before if path not in after))
 
     # What the metrics consumer has counted
 

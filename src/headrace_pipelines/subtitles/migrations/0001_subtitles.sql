@@ -84,16 +84,10 @@ CREATE TABLE subtitles_services (     -- what an outside service has told us: to
 );
 
 CREATE TABLE subtitles_media (        -- the library as it was seen last
-    path      TEXT    NOT NULL PRIMARY KEY,
-    root      TEXT    NOT NULL,
-    inode     INTEGER NOT NULL,
-    size      INTEGER NOT NULL,
-    mtime_ns  INTEGER NOT NULL,
-    languages TEXT    NOT NULL,       -- of the subtitles beside it
-    title     TEXT    NOT NULL,
-    seen_at   INTEGER NOT NULL
+    path  TEXT    NOT NULL PRIMARY KEY,
+    facts TEXT    NOT NULL,           -- size, time, what lies beside it
+    at    INTEGER NOT NULL
 );
-CREATE INDEX subtitles_media_by_inode ON subtitles_media (inode, size);
 
 CREATE TABLE subtitles_counts (       -- what the metrics consumer has counted
     name   TEXT NOT NULL,
