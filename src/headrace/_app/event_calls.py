@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from headrace._app.event_feed import EventFeed, EventFilter
 from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
+from headrace._authoring.trigger import Trigger
 from headrace._base.clock import from_datetime
 from headrace._engine.engine import EmbeddedEngine
 from headrace._events.model import Event, Published, Subject, make_event_id
@@ -180,8 +181,14 @@ class EventCalls:
     def subscriptions_in(self, reader: Reader) -> list[SubscriptionView]:
         """The same, for who reads more from the same state of the store."""
         delivery = self.engine.delivery
-        triggers = {name: trigger for name, (_, trigger) in delivery.known.items()}
-        return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
+        return subscriptions_in(
+            reader, triggers=self.subscribed, reached=delivery.position_of, working=delivery.working_on()
+        )
+
+    @property
+    def subscribed(self) -> Mapping[str, Trigger]:
+        """What reads the log here, by name: what pipelines declare, and endpoints of webhooks."""
+        return {name: trigger for name, (_, trigger) in tuple(self.engine.delivery.known.items())}
 
     async def pause_subscription(self, name: str) -> None:
         """Let a subscription end what it does now, and begin nothing new."""

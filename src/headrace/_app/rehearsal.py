@@ -58,7 +58,7 @@ def rehearse(app: Headrace, reader: Reader, topic: str, data: object, *, subject
         reason="" if decision is None else decision.reason,
         subscriptions=tuple(
             (name, f"starts flow {trigger.flow.name}" if trigger.flow is not None else "handles it")
-            for name, (_, trigger) in app.registry.triggers.items()
+            for name, trigger in app.subscribed.items()
             if matches_any(trigger.patterns, topic)
         ),
         is_known=event_by_id(reader, id) is not None,

@@ -50,7 +50,7 @@ async def groups(
         subscription=subscription,
         state=state if state in SETTLED else "",
         states=SETTLED,
-        known=frame.app.registry.triggers,
+        known=frame.app.subscribed,
         grouped=GROUPED,
         before=before,
         did=did,
@@ -71,9 +71,7 @@ async def group(frame: InFrame, key: str, subscription: str, before: Before = No
             "next": ids[_LETTERS - 1] if len(ids) > _LETTERS else None,
         }
 
-    return await frame.show(
-        "dead_group.html", ask, live=before is None, known=frame.app.registry.triggers, before=before
-    )
+    return await frame.show("dead_group.html", ask, live=before is None, known=frame.app.subscribed, before=before)
 
 
 @router.get("/deadletters/{letter}")
@@ -82,7 +80,7 @@ async def letter(frame: InFrame, letter: Letter, did: str = "") -> Response:
         "dead_letter.html",
         lambda reader: {"letter": dead_letter_of(reader, letter)},
         live=True,
-        known=frame.app.registry.triggers,
+        known=frame.app.subscribed,
         did=did,
     )
 

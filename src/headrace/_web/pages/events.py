@@ -68,7 +68,7 @@ async def events(
 async def event(frame: InFrame, id: Annotated[str, Path()], told: str = "") -> Response:
     app = frame.app
     delivery = app.engine.delivery if app.failure is None else None
-    triggers = {name: trigger for name, (_, trigger) in app.registry.triggers.items()}
+    triggers = app.subscribed
     lifecycles = app.registry.catalogue.lifecycles.by_name
 
     def ask(reader: Reader) -> Mapping[str, object]:

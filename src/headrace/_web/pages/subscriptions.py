@@ -74,9 +74,9 @@ async def replay(frame: InFrame, name: Name, posted: Posted) -> Response:
 
 
 def _trigger(frame: Frame, name: str) -> Trigger:
-    if name not in frame.app.registry.triggers:
+    trigger = frame.app.subscribed.get(name)
+    if trigger is None:
         raise NotFound(f"there is no subscription {name!r} here; /subscriptions lists them")
-    trigger: Trigger = frame.app.registry.triggers[name][1]
     return trigger
 
 
@@ -91,7 +91,7 @@ async def _show(
     status: int = 200,
 ) -> Response:
     reached = frame.app.engine.delivery.position_of(name)
-    trigger = frame.app.registry.triggers.get(name)
+    trigger = frame.app.subscribed.get(name)
 
     def ask(reader: Reader) -> Mapping[str, object]:
         detail = subscription_detail(reader, name, reached=reached)
@@ -105,7 +105,7 @@ async def _show(
         live=asked is None,
         status=status,
         name=name,
-        retry=None if trigger is None else trigger[1].retry,
+        retry=None if trigger is None else trigger.retry,
         asked=asked or {},
         rehearsed=rehearsed,
         refusal=refusal,

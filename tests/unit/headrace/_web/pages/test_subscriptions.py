@@ -113,3 +113,20 @@ async def test_a_subscription_that_is_not_there(guest: httpx2.AsyncClient, how: 
     page = await (guest.get(gone) if how == "get" else guest.post(f"{gone}/{how}"))
 
     assert (page.status_code, "house.gone" in page.text) == (404, True)
+
+
+async def test_endpoints_of_webhooks_are_subscriptions_too(house: Harness, guest: httpx2.AsyncClient) -> None:
+    """They come and go while Headrace runs, and nothing on these pages is about pipelines alone."""
+    await house.app.webhooks.add(name="desk", url="https://desk.example.org/hooks", topics=["garden.#"])
+    await house.app.webhooks.disable("desk")  # tests send nothing anywhere
+    published = await house.publish("garden.seen", subject="roses")
+
+    listed, one = await guest.get("/subscriptions"), await guest.get("/subscriptions/webhook%3Adesk")
+    event = await guest.get(f"/events/{published.position}")
+    rehearsal = await guest.post("/publish", data={"topic": "garden.seen", "subject": "roses"})
+
+    assert 'href="/subscriptions/webhook%3Adesk"' in listed.text
+    assert "not in the code" not in listed.text
+    assert "Let webhook:desk go on?" in one.text
+    assert "to come" in event.text
+    assert "webhook:desk handles it" in rehearsal.text
