@@ -10,12 +10,14 @@ from headrace_pipelines.subtitles.lifecycle import (
     events,
     subtitles,
 )
+from headrace_pipelines.subtitles.metrics import consumer
+from headrace_pipelines.subtitles.scanning import scan, watch_library
 from headrace_pipelines.subtitles.settings import Settings
 from headrace_pipelines.subtitles.wiring import wire
 
 pipeline = Pipeline(
     "subtitles",
-    flows=[manage, download, translate, look_again],
+    flows=[manage, download, translate, look_again, scan],
     lifecycles=[subtitles],
     events=events,
     triggers=[
@@ -40,7 +42,10 @@ pipeline = Pipeline(
             job=subtitles,
             args=lambda event, job: (job.id, job.generation, job.data),
         ),
+        on(("subtitle.#", "job.#", "media.#", "translation.#"), consumer, name="consumer", since="beginning"),
     ],
+    watchers=[watch_library],
+    metrics="headrace_pipelines.subtitles.metrics:readings",
     tables="headrace_pipelines.subtitles",
     settings=Settings,
     routes="headrace_pipelines.subtitles.routes:router",

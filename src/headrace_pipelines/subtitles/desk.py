@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from headrace import Job
 from headrace.errors import Conflict, JobNotFound, ValueRefused
 from headrace_pipelines.subtitles import files
 from headrace_pipelines.subtitles.lifecycle import DOWNLOAD_REQUESTED, MANAGER, TRANSLATE_REQUESTED, JobData, subtitles
-from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder
+from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder, Wanted
 from headrace_pipelines.subtitles.ports import Policy, Ports
+from headrace_pipelines.subtitles.rules import naming
 from headrace_pipelines.subtitles.rules.formats import LARGEST
 from headrace_pipelines.subtitles.rules.identity import fingerprint, job_of_order, job_of_translation
+from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, path_of, url_of
+from headrace_pipelines.subtitles.rules.webhook import Added
 from headrace_pipelines.subtitles.store import Extent, Store
 
 if TYPE_CHECKING:
@@ -38,10 +40,10 @@ class Accepted:
 async def accept(app: Headrace, order: Order) -> Accepted:
     """One job for however many identical requests."""
     policy = app.use(Ports).policy
-    path = local_path(order.video_url)
     try:
+        path = local_path(order.video_url)
         known = None if path is None else await asyncio.to_thread(_fingerprint_of, path, policy)
-    except files.FileError as error:
+    except (files.FileError, NoMediaAddress) as error:
         raise ValueRefused(str(error)) from error
     job_id = job_of_order(order, known)
     return await _accept(app, job_id, DOWNLOAD_REQUESTED, order)
@@ -84,12 +86,8 @@ async def begin_again(app: Headrace, job_id: str) -> bool:
 
 def local_path(url: str) -> Path | None:
     """Where a ``file:`` URL points to; None for videos that lie elsewhere."""
-    parts = urlsplit(url)
-    if parts.scheme != "file":
-        return None
-    if parts.netloc not in ("", "localhost"):
-        raise ValueRefused(f"{url} names a file of another machine, {parts.netloc!r}; use file:///path")
-    return Path(unquote(parts.path))
+    path = path_of(url)
+    return None if path is None else Path(path)
 
 
 def _fingerprint_of(path: Path, policy: Policy) -> str | None:
@@ -148,3 +146,35 @@ def _translated(extent: Extent | None, job: SubtitleJob) -> int:
 
 def extent_of(app: Headrace, job: SubtitleJob) -> Extent | None:
     return None if job.data.translation is None else Store(app.tables).translation(job.id, job.generation)
+
+
+async def welcome(app: Headrace, added: Added) -> list[Accepted]:
+    """A media server says that a video is there: ask for what the library shall have of it."""
+    ports = app.use(Ports)
+    path = added.path
+    if path is None and added.item_id is not None and ports.player is not None:
+        path = (await ports.player.item(added.item_id)).path
+    if path is None:
+        raise ValueRefused(
+            f"the webhook about {added.name!r} names no path, and there is no media server to ask; set HEADRACE_SUBTITLES_JELLYFIN_URL and _KEY"
+        )
+    present = await asyncio.to_thread(_beside, Path(path), ports.policy)
+    found = []
+    for wanted in ports.policy.wanted:
+        if wanted in present:
+            continue
+        order = Order(
+            video_url=url_of(path), video_title=added.name or Path(path).stem, language=wanted.language,
+            hearing_impaired=wanted.hearing_impaired, forced=wanted.forced, translate=ports.policy.translate,
+            fallback=tuple(one for one in ports.policy.fallback if one != wanted.language), requested_by="jellyfin",
+        )  # fmt: skip
+        found.append(await accept(app, order))
+    return found
+
+
+def _beside(path: Path, policy: Policy) -> set[Wanted]:
+    try:
+        names = files.names_in(path.parent, policy.roots)
+    except files.FileError as error:
+        raise ValueRefused(str(error)) from error
+    return {item.wanted for item in naming.subtitles_beside(path.name, names) if item.wanted is not None}

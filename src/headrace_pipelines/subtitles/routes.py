@@ -17,12 +17,19 @@ from headrace_pipelines.subtitles import desk
 from headrace_pipelines.subtitles.lifecycle import subtitles
 from headrace_pipelines.subtitles.model import Order, Scored, Status, TranslationOrder
 from headrace_pipelines.subtitles.ports import Ports
+from headrace_pipelines.subtitles.rules.arr import parse_arr
+from headrace_pipelines.subtitles.rules.jellyfin import parse_jellyfin
 from headrace_pipelines.subtitles.rules.languages import parse_language, parse_wanted
+from headrace_pipelines.subtitles.rules.webhook import Added, Ignored, Notice, PayloadRefused, TriedOut
+from headrace_pipelines.subtitles.scanning import scan
 from headrace_pipelines.subtitles.schemas import (
+    AcceptedObject,
     ActiveWorkers,
+    DeadLetterObject,
     DownloadRequest,
     EventObject,
     EventsObject,
+    HealthObject,
     JobObject,
     OfferObject,
     OffersObject,
@@ -242,6 +249,109 @@ async def show_providers(app: App) -> list[ProviderObject]:
     return [ProviderObject.model_validate(item, from_attributes=True) for item in standings]
 
 
+@router.post("/scan", status_code=202)
+async def request_scan(app: App) -> AcceptedObject:
+    """Look through the media folders, and ask for what is missing."""
+    if not app.use(Ports).policy.roots:
+        raise Conflict("there is no media folder to scan; set HEADRACE_SUBTITLES_ROOTS")
+    run = await app.start(scan, "api")
+    return AcceptedObject(status="accepted", message="Manual scan initiated", run_id=run.id)
+
+
+@router.post("/webhooks/jellyfin")
+async def receive_jellyfin(app: App, payload: dict[str, Any]) -> AcceptedObject:
+    """A webhook of Jellyfin: what its plugin sends, or the shape of the original."""
+    try:
+        notice = parse_jellyfin(payload)
+    except PayloadRefused as error:
+        raise ValueRefused(str(error)) from None
+    return await _act_on(app, notice)
+
+
+@router.post("/webhooks/arr")
+async def receive_arr(app: App, payload: dict[str, Any]) -> list[AcceptedObject]:
+    """A webhook of Radarr or Sonarr."""
+    try:
+        notices = parse_arr(payload)
+    except PayloadRefused as error:
+        raise ValueRefused(str(error)) from None
+    return [await _act_on(app, notice) for notice in notices]
+
+
+async def _act_on(app: App, notice: Notice) -> AcceptedObject:
+    match notice:
+        case Added() as added:
+            accepted = await desk.welcome(app, added)
+            if not accepted:
+                return AcceptedObject(status="ignored", message="all subtitles that are wanted lie beside it")
+            new = any(item.new for item in accepted)
+            message = "Subtitle processing initiated" if new else "this is being done, or was done a moment ago"
+            return AcceptedObject(status="received" if new else "duplicate", message=message, job_id=accepted[0].job.id)
+        case TriedOut():
+            return AcceptedObject(status="ignored", message="it works")
+        case Ignored(reason=reason):
+            return AcceptedObject(status="ignored", message=reason)
+    run = await app.start(scan, "webhook")  # a rename or a removal: the scan sees what it means
+    return AcceptedObject(status="received", message="the library is looked through", run_id=run.id)
+
+
+@router.get("/health", responses={503: {"model": HealthObject}})
+@router.get("/health/consumer", include_in_schema=False)
+@router.get("/health/orchestrator", include_in_schema=False)
+@router.get("/health/startup", include_in_schema=False)
+async def show_health(app: App) -> JSONResponse:
+    """Whether jobs go on, and what would hold them up."""
+    ports = app.use(Ports)
+    checks = {"engine": app.failure or "ok"}
+    for provider in ports.providers.values():
+        standing = await provider.standing()
+        checks[f"provider {standing.provider}"] = "ok" if standing.available else standing.reason
+    for text in ports.missing:
+        checks[text.partition(":")[0]] = f"not set;{text.partition(':')[2]}"
+    healthy = app.failure is None
+    body = HealthObject(status="healthy" if healthy else "unhealthy", checks=checks)
+    return JSONResponse(body.model_dump(), 200 if healthy else 503)
+
+
+@router.get("/health/simple", include_in_schema=False)
+async def show_simple_health() -> dict[str, str]:
+    """That the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/dead-letters")
+async def show_dead_letters(app: App) -> list[DeadLetterObject]:
+    """Jobs that failed for good, and events that a consumer could not handle, with the cause."""
+    failed = (await desk.jobs(app, state=Status.FAILED, count=500)).jobs
+    of_jobs = [
+        DeadLetterObject(
+            id=job.id, origin="job", what=job.data.title, attempts=job.generation, error=job.data.error_message or "",
+            parked_at=job.updated_at, retryable=job.data.retryable,
+        )
+        for job in failed
+    ]  # fmt: skip
+    letters = await app.dead_letters()
+    return of_jobs + [_letter_object(letter) for letter in letters if letter.subscription.startswith("subtitles.")]
+
+
+@router.post("/dead-letters/{id}/replay")
+async def replay_dead_letter(app: App, id: str) -> AcceptedObject:
+    """Try again: a job in a new attempt, an event once more."""
+    if id.isdecimal():
+        await app.redrive(int(id))
+        return AcceptedObject(status="accepted", message="the event is handled once more")
+    job = await _job(app, _uuid(id))
+    await app.retry_job(subtitles, job.id)
+    return AcceptedObject(status="accepted", message=f"attempt {job.generation + 1} has begun", job_id=job.id)
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise SubtitleJobNotFound from None
+
+
 async def _job(app: App, job_id: UUID) -> desk.SubtitleJob:
     try:
         return await app.job(subtitles, str(job_id))
@@ -288,4 +398,11 @@ def _offer_object(offer: Scored, chosen: set[tuple[str, str]]) -> OfferObject:
         provider=candidate.provider, file_id=candidate.file_id, language=candidate.language, release=candidate.release_name,
         score=offer.score, matches=list(offer.matches), rejected=offer.rejected, machine_translated=candidate.machine_translated,
         chosen=(candidate.provider, candidate.file_id) in chosen,
+    )  # fmt: skip
+
+
+def _letter_object(letter: Any) -> DeadLetterObject:
+    return DeadLetterObject(
+        id=str(letter.id), origin=letter.subscription, what=f"{letter.event.topic} about {letter.event.subject}",
+        attempts=letter.attempts, error=letter.error.message, parked_at=letter.at, retryable=True,
     )  # fmt: skip

@@ -186,6 +186,21 @@ class HealthObject(BaseModel):
 
 
 class AcceptedObject(BaseModel):
+    """What became of a request that is carried out later."""
+
     status: str
     message: str
     job_id: str | None = None
+    run_id: str | None = None
+
+
+class DeadLetterObject(BaseModel):
+    """What could not be done, and why."""
+
+    id: str
+    origin: str = Field(description="`job`, or the subscription that could not handle the event.")
+    what: str
+    attempts: int
+    error: str
+    parked_at: datetime
+    retryable: bool

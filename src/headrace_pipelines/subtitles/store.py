@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -197,7 +197,9 @@ class Store:
         """Write what differs."""
         instant = micros(at)
         changed = [video for path, video in after.items() if before.get(path) != video]
-        rows = ({"path": video.path, "facts": _VIDEO.dump_json(video).decode(), "at": instant} for video in changed)
+        rows: Iterator[_Values] = (
+            {"path": video.path, "facts": _VIDEO.dump_json(video).decode(), "at": instant} for video in changed
+        )
         await self._tables.write_many(SQL.keep_media, rows)
         await self._tables.write_many(SQL.forget_media, ({"path": path} for path in before if path not in after))
 

@@ -16,6 +16,10 @@ from headrace_pipelines.services.language_model.port import LanguageModel
 from headrace_pipelines.subtitles.memory import TableMemory
 from headrace_pipelines.subtitles.ports import Policy, Ports
 from headrace_pipelines.subtitles.rules.languages import SAME_BY_DEFAULT, parse_same, parse_wanted
+from headrace_pipelines.subtitles.rules.path_mapping import PathMapping
+from headrace_pipelines.subtitles.services.player.live import Jellyfin
+from headrace_pipelines.subtitles.services.player.port import Player
+from headrace_pipelines.subtitles.services.subtitle_provider.folder import FolderOfSubtitles
 from headrace_pipelines.subtitles.services.subtitle_provider.live import OPENSUBTITLES, Account, OpenSubtitles
 from headrace_pipelines.subtitles.services.subtitle_provider.port import SubtitleProvider
 from headrace_pipelines.subtitles.services.web_video.live import HttpVideos
@@ -42,10 +46,12 @@ async def wire(settings: Settings, tables: Tables, *, stand_ins: bool) -> AsyncI
         providers = await _providers(stack, settings, Store(tables))
         model = await _model(stack, settings)
         web = await stack.enter_async_context(HttpVideos(allow_private=stand_ins))
+        player = await _player(stack, settings)
         yield Ports(
             providers=providers,
             model=model,
             web=web,
+            player=player,
             policy=policy(settings),
             stand_ins=stand_ins,
             missing=_missing(settings),
@@ -85,7 +91,7 @@ def policy(settings: Settings) -> Policy:
         same=parse_same(settings.same).also(SAME_BY_DEFAULT), right_to_left=settings.right_to_left,
         byte_order_mark=settings.byte_order_mark, strip_adverts=settings.strip_adverts, overwrite=settings.overwrite,
         at_once=settings.model_at_once, context=settings.synopsis, glossary=dict(_pairs(settings.glossary)),
-        public_url=settings.public_url,
+        public_url=settings.public_url, watch=settings.watch, scan_every=settings.scan_every,
     )  # fmt: skip
 
 
@@ -104,7 +110,18 @@ async def _providers(stack: AsyncExitStack, settings: Settings, store: Store) ->
             memory=TableMemory(store),
         )
         found.append(await stack.enter_async_context(client))
+    if settings.folder is not None:
+        found.append(FolderOfSubtitles(settings.folder.expanduser().resolve()))
     return {provider.name: provider for provider in found}
+
+
+async def _player(stack: AsyncExitStack, settings: Settings) -> Player | None:
+    if not settings.jellyfin_url or settings.jellyfin_key is None:
+        return None
+    mapping = PathMapping(tuple(_pairs(settings.paths)))
+    return await stack.enter_async_context(
+        Jellyfin(url=settings.jellyfin_url, token=settings.jellyfin_key, mapping=mapping)
+    )
 
 
 def _account(settings: Settings) -> Account | None:

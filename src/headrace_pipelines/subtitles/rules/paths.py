@@ -1,9 +1,7 @@
-"""Addresses of media, and paths as other servers see them. Whether a path may be used is decided in `files`, on the disk."""
+"""Addresses of media. Whether a path may be used is decided in `files`, on the disk."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
@@ -18,14 +16,6 @@ class NoMediaAddress(ValueError):
 
     def __str__(self) -> str:
         return f"{self.url[:200]!r} is no address of a video: {self.reason}. Give one such as file:///media/Film.mkv or https://…"
-
-
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """The same folder, as a media server calls it and as it is called here."""
-
-    theirs: str
-    ours: str
 
 
 def path_of(url: str) -> str | None:
@@ -55,31 +45,3 @@ def url_of(path: str) -> str:
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
     return "file://" + quote(str(PurePosixPath(path)).encode("utf-8", "surrogateescape"), safe="/!$&'()*+,;=:@-._~")
-
-
-def to_ours(path: str, mappings: Sequence[Mapping]) -> str:
-    """The path here of what a media server calls so; of two mappings that fit the one of the inner folder counts."""
-    return _moved(_slashed(path), [(_slashed(mapping.theirs), mapping.ours) for mapping in mappings])
-
-
-def to_theirs(path: str, mappings: Sequence[Mapping]) -> str:
-    """What a media server calls a path here."""
-    return _moved(path, [(mapping.ours, mapping.theirs) for mapping in mappings])
-
-
-def _moved(path: str, folders: Sequence[tuple[str, str]]) -> str:
-    fitting = [(old.rstrip("/"), new.rstrip("/")) for old, new in folders if _is_below(path, old.rstrip("/"))]
-    if not fitting:
-        return path
-    old, new = max(fitting, key=lambda pair: len(pair[0]))
-    return new + path[len(old) :]
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
-
-
-def _slashed(path: str) -> str:
-    """A path of Windows, such as ``D:\\Films\\a.mkv``, with the slashes that all others have."""
-    is_windows = path[1:3] == ":\\" or path.startswith("\\\\")
-    return path.replace("\\", "/") if is_windows else path

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace_pipelines.subtitles.rules.paths import Mapping, NoMediaAddress, path_of, to_ours, to_theirs, url_of
-
-MAPPINGS = [Mapping("/data", "/media"), Mapping("/data/tv", "/series"), Mapping("D:\\Films", "/media/films")]
+from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, path_of, url_of
 
 
 @pytest.mark.parametrize(
@@ -67,26 +65,3 @@ def test_a_path_has_one_address() -> None:
 def test_names_that_are_no_text_survive() -> None:
     """An old disk has names in Latin-1."""
     assert path_of(url_of("/media/\udce9.mkv")) == "/media/\udce9.mkv"
-
-
-@pytest.mark.parametrize(
-    "theirs, ours",
-    [
-        ("/data/films/a.mkv", "/media/films/a.mkv"),
-        ("/data/tv/a.mkv", "/series/a.mkv"),
-        ("/data", "/media"),
-        ("/database/a.mkv", "/database/a.mkv"),
-        ("D:\\Films\\New\\a.mkv", "/media/films/New/a.mkv"),
-        ("/other/a\\b.mkv", "/other/a\\b.mkv"),
-    ],
-)
-def test_paths_of_a_media_server_are_found_here(theirs: str, ours: str) -> None:
-    """In a container the same folder has another name."""
-    assert to_ours(theirs, MAPPINGS) == ours
-
-
-def test_paths_here_are_told_to_a_media_server() -> None:
-    """It refreshes what it knows under its own name."""
-    assert to_theirs("/series/a.mkv", MAPPINGS) == "/data/tv/a.mkv"
-    assert to_theirs("/media/a.mkv", [Mapping("/data/", "/media/")]) == "/data/a.mkv"
-    assert to_theirs("/elsewhere/a.mkv", MAPPINGS) == "/elsewhere/a.mkv"
