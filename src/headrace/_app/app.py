@@ -95,6 +95,7 @@ class Headrace(EventCalls):
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
+    ``watch``: let the pipelines' watchers run.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
@@ -111,6 +112,7 @@ class Headrace(EventCalls):
         unguarded: tuple[str, ...] = (),
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
+        watch: bool = True,
         keys: Sequence[str | bytes] = (),
         outgoing: Outgoing | None = None,
     ) -> None:
@@ -125,6 +127,7 @@ class Headrace(EventCalls):
         self._strict = False
         self._settings = dict(settings or {})
         self.stand_ins = stand_ins
+        self._watch = watch
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: Database | None = None
@@ -180,7 +183,8 @@ class Headrace(EventCalls):
 
     def _begin_watchers(self) -> None:
         assert self._watchers is not None
-        self._watchers.begin()
+        if self._watch:
+            self._watchers.begin()
 
     @property
     def watchers(self) -> tuple[WatcherView, ...]:

@@ -21,6 +21,7 @@ def build(
     *,
     of_pipelines: Mapping[str, BaseModel] | None = None,
     stand_ins: bool = False,
+    watch: bool = True,
 ) -> Headrace:
     """The application that these settings describe; nothing is opened yet."""
     return Headrace(
@@ -31,6 +32,7 @@ def build(
         limits=_limits(settings.limits),
         settings=of_pipelines,
         stand_ins=stand_ins,
+        watch=watch,
         keys=keys_of(settings.store),
         outgoing=Outgoing(timeout=settings.webhooks.timeout, waits=settings.webhooks.waits),
     )
