@@ -43,11 +43,11 @@ def redis(folder: Path, options: Sequence[str] = ()) -> Iterator[int]:
 
 
 @contextmanager
-def rabbitmq(folder: Path) -> Iterator[int]:
-    """RabbitMQ with its default settings, without plugins; its port."""
+def rabbitmq(folder: Path, *, port: int | None = None) -> Iterator[int]:
+    """RabbitMQ with its default settings, without plugins; its port. What it keeps is in the folder, also for the next one at that port."""
     hint = "on Debian: apt-get install rabbitmq-server"
     server, register = _program("rabbitmq-server", hint, beside=_RABBITMQ), _program("epmd", hint)
-    port, register_port = _free_port(), _free_port()
+    port, register_port = port or _free_port(), _free_port()
     environment = _rabbitmq_environment(folder, port, register_port)
     with (
         _running([register, "-address", _LOOPBACK, "-port", str(register_port)], register_port),

@@ -24,6 +24,7 @@ __all__ = [
     "LimitsSettings",
     "LoadedSettings",
     "LogSettings",
+    "RabbitMQSettings",
     "ServerSettings",
     "Setting",
     "Settings",
@@ -133,6 +134,15 @@ class LimitsSettings(_Group):
     )
 
 
+class RabbitMQSettings(_Group):
+    """The broker that bridges of pipelines lead to."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="Where the broker is: `amqp://USER:PASSWORD@HOST:5672/VHOST`, or `amqps://` with TLS. Without one all bridges are off.",
+    )
+
+
 class LogSettings(_Group):
     """What is written while it runs."""
 
@@ -151,6 +161,7 @@ class Settings(_Group):
     store: StoreSettings = StoreSettings()
     server: ServerSettings = ServerSettings()
     limits: LimitsSettings = Field(default_factory=LimitsSettings)
+    rabbitmq: RabbitMQSettings = RabbitMQSettings()
     log: LogSettings = LogSettings()
     preflight: Literal["warn", "refuse", "off"] = Field(
         default="warn",

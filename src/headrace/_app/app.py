@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.bridges import Bridges
 from headrace._app.event_calls import EventCalls
 from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
@@ -24,6 +25,7 @@ from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
+from headrace._bridge.model import BridgeView
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime, to_datetime
 from headrace._base.vault import Vault
@@ -94,6 +96,7 @@ class Headrace(EventCalls):
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
+    ``rabbitmq``: the URL of the broker that the bridges of the pipelines lead to; without one they are off, and with ``stand_ins`` too.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Headrace(EventCalls):
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
         keys: Sequence[str | bytes] = (),
+        rabbitmq: str | None = None,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -125,6 +129,8 @@ class Headrace(EventCalls):
         self._database: Database | None = None
         self._conditions: list[Callable[[Reader], None]] = []
         self._watchers: Watchers | None = None
+        self._rabbitmq = None if stand_ins else rabbitmq
+        self._bridges: Bridges | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -140,6 +146,7 @@ class Headrace(EventCalls):
                 await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
             wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
+            self._bridges = bridges = Bridges(self.pipelines, url=self._rabbitmq, clock=self._clock, database=database)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
@@ -147,9 +154,12 @@ class Headrace(EventCalls):
                 wired=wired,
                 limits=self._limits,
                 strict=self._strict,
+                outlets=bridges.outlets,
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._stack.push_async_callback(bridges.stop)
+            bridges.begin(self._engine)
             self._watchers = Watchers(self, self._clock, self.pipelines, wired)
             self._stack.push_async_callback(self._watchers.stop)
             self._begin_watchers()
@@ -172,6 +182,11 @@ class Headrace(EventCalls):
     def watchers(self) -> tuple[WatcherView, ...]:
         """What the pipelines keep running beside their flows, and how it is."""
         return () if self._watchers is None else self._watchers.views()
+
+    @property
+    def bridges(self) -> tuple[BridgeView, ...]:
+        """The bridges to a broker that the pipelines declare, and how they are."""
+        return () if self._bridges is None or self._engine is None else self._bridges.views()
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""

@@ -180,6 +180,8 @@ class SubscriptionView:
 def _target(trigger: Trigger) -> str:
     if trigger.flow is not None:
         return f"flow {trigger.flow.name}"
+    if trigger.leaves_for:
+        return trigger.leaves_for
     return f"handler {trigger.handler.name}" if trigger.handler is not None else ""
 
 

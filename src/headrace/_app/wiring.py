@@ -31,6 +31,7 @@ def build(
         settings=of_pipelines,
         stand_ins=stand_ins,
         keys=keys_of(settings.store),
+        rabbitmq=settings.rabbitmq.url.get_secret_value() if settings.rabbitmq.url is not None else None,
     )
 
 
