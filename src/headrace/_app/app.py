@@ -25,10 +25,10 @@ from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
 from headrace._authoring.pipeline import Pipeline, Registry
-from headrace._bridge.model import BridgeView
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime, to_datetime
 from headrace._base.vault import Vault
+from headrace._bridge.model import BridgeView
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
@@ -187,6 +187,9 @@ class Headrace(EventCalls):
     def bridges(self) -> tuple[BridgeView, ...]:
         """The bridges to a broker that the pipelines declare, and how they are."""
         return () if self._bridges is None or self._engine is None else self._bridges.views()
+
+    def _troubles(self) -> Mapping[str, str]:
+        return {} if self._bridges is None else self._bridges.troubles()
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""

@@ -85,6 +85,14 @@ class Bridges:
     async def stop(self) -> None:
         await asyncio.gather(*(link.stop() for link in self._links.values()))
 
+    def troubles(self) -> dict[str, str]:
+        """What keeps events from leaving, by the name of the bridge."""
+        found = {item.name: "the bridge is off" for item in self._placed if item.name not in self._links}
+        for name, link in self._links.items():
+            if link.state.state != "connected":
+                found[name] = f"no connection to {link.broker}: {link.state.error or 'trying'}"
+        return found
+
     def views(self) -> tuple[BridgeView, ...]:
         return self._database.read(lambda reader: tuple(self._view(reader, item) for item in self._placed))
 

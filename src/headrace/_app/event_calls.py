@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -152,7 +153,17 @@ class EventCalls:
     def _subscriptions(self, reader: Reader) -> list[SubscriptionView]:
         delivery = self.engine.delivery
         triggers = {name: trigger for name, (_, trigger) in self.registry.triggers.items()}
-        return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
+        return subscriptions_in(
+            reader,
+            triggers=triggers,
+            reached=delivery.position_of,
+            working=delivery.working_on(),
+            troubles=self._troubles(),
+        )
+
+    def _troubles(self) -> Mapping[str, str]:
+        """Why subscriptions do not go on though nobody has paused them."""
+        return {}
 
     async def pause_subscription(self, name: str) -> None:
         """Let a subscription end what it does now, and begin nothing new."""

@@ -31,7 +31,7 @@ from headrace.errors import ConfigurationError
 if TYPE_CHECKING:
     from aio_pika.abc import AbstractChannel, AbstractConnection
 
-AGAIN = Retry(attempts=None, first=0.5, factor=2, ceiling=timedelta(seconds=30), jitter=0.2)
+AGAIN = Retry(attempts=None, first=0.5, factor=2, ceiling=timedelta(seconds=10), jitter=0.2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,17 +162,16 @@ class Link:
         was_connected = self._state == "connected"
         self._failures += 1
         self._error = _told(error)
-        wait = AGAIN.wait_after(self._failures, error, timedelta(0), self._chance) or timedelta(seconds=30)
+        wait = AGAIN.wait_after(self._failures, error, timedelta(0), self._chance) or timedelta(seconds=10)
         self._next_at = self._clock.now() + to_micros(wait)
         self._enter("waiting")
-        tell = log.error if isinstance(error, ConfigurationError | ProbableAuthenticationError) else log.warning
-        tell(
-            "bridge.lost" if was_connected else "bridge.unreachable",
-            bridge=self.name,
-            broker=self.broker,
-            error=self._error,
-            wait=wait.total_seconds(),
-        )
+        seconds, why = wait.total_seconds(), self._error
+        if isinstance(error, ConfigurationError | ProbableAuthenticationError):
+            log.error("bridge.refused", bridge=self.name, broker=self.broker, error=why, wait=seconds)
+        elif was_connected:
+            log.warning("bridge.lost", bridge=self.name, broker=self.broker, error=why, wait=seconds)
+        else:
+            log.warning("bridge.unreachable", bridge=self.name, broker=self.broker, error=why, wait=seconds)
         await self._log.wait(to_micros(wait))
 
     def _enter(self, state: str) -> None:

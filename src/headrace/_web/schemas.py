@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from headrace._access.model import Scope
 from headrace._app.view import Json
+from headrace._bridge.model import BridgeView
 from headrace._events.model import MAX_NAME, NAME
 from headrace._events.topic import MAX_TOPIC, TOPIC
 from headrace._jobs.lifecycle import Lifecycle
@@ -173,6 +174,7 @@ class Status(BaseModel):
     failure: str | None
     flows: dict[str, list[str]]
     runs: dict[str, int]
+    bridges: list[BridgeView]
 
 
 class Health(BaseModel):
