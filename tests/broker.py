@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -63,14 +62,17 @@ def _alone_at(address: Path) -> Iterator[None]:
 
 def _let_keep(address: Path) -> None:
     command = [sys.executable, "-m", "tests.broker", str(address)]
-    with (address.with_suffix(".log")).open("wb") as said:
-        keeper = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
-        )
-    until = time.monotonic() + _SECONDS_TO_COME  # noqa: TID251  a server of its own time
+    said = str(address.with_suffix(".log"))
+    into = (os.POSIX_SPAWN_OPEN, 1, said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    keeper = os.posix_spawn(
+        sys.executable, command, environment, setsid=True, file_actions=[into, (os.POSIX_SPAWN_DUP2, 1, 2)]
+    )
+    until = time.monotonic() + _SECONDS_TO_COME  # noqa: TID251  a server has a time of its own
     while not address.exists():
-        if keeper.poll() is not None or time.monotonic() > until:  # noqa: TID251
-            raise ChildProcessError(f"no broker came up: {address.with_suffix('.log').read_text(errors='replace')}")
+        ended, _ = os.waitpid(keeper, os.WNOHANG)
+        if ended or time.monotonic() > until:  # noqa: TID251
+            raise ChildProcessError(f"no broker came up: {Path(said).read_text(errors='replace')}")
         time.sleep(_SECONDS_BETWEEN_LOOKS)  # noqa: TID251
 
 

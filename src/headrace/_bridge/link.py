@@ -110,6 +110,7 @@ class Link:
     async def _session(self) -> None:
         """From the connection to its end, which is always an error."""
         broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        broken.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody waits for it while it is made
 
         def end(error: BaseException) -> None:
             if not broken.done():
@@ -134,8 +135,6 @@ class Link:
                 await broken
             finally:
                 self.relay.disconnected(relays[0] if relays else None)
-                if broken.done():
-                    broken.exception()  # so that nobody complains that it was never looked at
 
     @asynccontextmanager
     async def _connected(self, end: Callable[[BaseException], None]) -> AsyncIterator[AbstractConnection]:

@@ -56,7 +56,8 @@ class Relay:
         self._exchange: AbstractExchange | None = None
         self._broken: Callable[[BaseException], None] = _ignore
         self._one_by_one = 0
-        self._is_settling = False
+        self._highest = 0
+        self._last: int | None = None
         self._idle: asyncio.Event = asyncio.Event()
         self._idle.set()
         self._told_of: set[str] = set()
@@ -104,19 +105,27 @@ class Relay:
         sending.taken(refusal)
 
     async def settle(self) -> None:
-        """Send nothing more, and wait for what is under way."""
-        self._is_settling = True
+        """Wait for what is under way, and send nothing more but what stands before it in the log.
+
+        A position says "everything up to here": with holes before it, what is confirmed behind them would be sent once more after a restart.
+        """
+        self._last = self._highest
+        self._go()
         await self._idle.wait()
 
     def _go(self) -> None:
         window = 1 if self._one_by_one else self._window
-        while self._exchange is not None and not self._is_settling and self._waiting and len(self._under_way) < window:
-            position = next(iter(self._waiting))
+        while self._exchange is not None and len(self._under_way) < window and (position := self._next()) is not None:
             sending = self._under_way[position] = self._waiting.pop(position)
+            self._highest = max(self._highest, position)
             self._idle.clear()
             task = asyncio.create_task(self._deliver(self._exchange, sending))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def _next(self) -> int | None:
+        last = self._last
+        return next(iter(self._waiting) if last is None else (one for one in self._waiting if one <= last), None)
 
     async def _deliver(self, exchange: AbstractExchange, sending: _Sending) -> None:
         event, refusal = sending.event, None
@@ -141,10 +150,10 @@ class Relay:
         self._one_by_one = max(0, self._one_by_one - 1)
         if refusal is None:
             self.confirmed += 1
-        if not self._under_way:
-            self._idle.set()
         sending.taken(refusal)
         self._go()
+        if not self._under_way:
+            self._idle.set()
 
     def _unroutable(self, event: EventRecord) -> Exception | None:
         is_optional = self._bridge.is_optional(event.topic)

@@ -256,16 +256,18 @@ async def test_ids_that_are_too_long_for_a_message_stand_in_its_body() -> None:
     assert ("ö" * 200).encode() in message.body
 
 
-async def test_settling_waits_for_what_is_under_way_and_begins_nothing() -> None:
-    """So that a stop in order leaves nothing to be sent twice."""
+async def test_settling_waits_for_what_is_under_way_and_fills_the_holes_before_it() -> None:
+    """So that a stop in order leaves nothing to be sent twice: a position has no holes."""
     relay, exchange = relay_of(window=2), FewLines()
     told = Told(relay)
-    told.send(*numbered(5))
+    first, second, third, fourth = numbered(4)
+    told.send(first, third)
     connect(relay, exchange)
     await a_turn()
     settling = asyncio.ensure_future(relay.settle())
+    told.send(fourth, second)
     await a_turn()
     exchange.answers.set()
     await settling
 
-    assert sorted(told.of) == ["e-1", "e-2"]
+    assert sorted(told.of) == ["e-1", "e-2", "e-3"]
