@@ -139,7 +139,7 @@ class RabbitMQSettings(_Group):
 
     url: SecretStr | None = Field(
         default=None,
-        description="Where the broker is: `amqp://USER:PASSWORD@HOST:5672/VHOST`, or `amqps://` with TLS. Without one all bridges are off.",
+        description="Where the broker is: `amqp://HOST:5672/VHOST` with `USER:PASSWORD@` before the host, or `amqps://` for TLS. Without one all bridges are off.",
     )
 
 

@@ -110,7 +110,8 @@ class Link:
     async def _session(self) -> None:
         """From the connection to its end, which is always an error."""
         broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        broken.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody waits for it while it is made
+        # It may break while nobody waits for that yet, or any more.
+        broken.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
         def end(error: BaseException) -> None:
             if not broken.done():
@@ -197,7 +198,7 @@ def broker_of(url: str) -> str:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("amqp", "amqps") or not parts.hostname:
         raise ConfigurationError(
-            "HEADRACE_RABBITMQ__URL is no URL of a broker; write amqp://USER:PASSWORD@HOST:5672/VHOST, or amqps:// for one with TLS"
+            "HEADRACE_RABBITMQ__URL is no URL of a broker; write amqp://HOST:5672/VHOST with USER:PASSWORD@ before the host, or amqps:// for TLS"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return (
