@@ -104,7 +104,7 @@ class Link:
             self._enter("connecting")
             try:
                 await self._session()
-            except (AMQPError, OSError, RuntimeError, ConfigurationError) as error:
+            except Exception as error:  # noqa: BLE001 - aio-pika raises what its transport raised; a bridge that has ended in silence is the worst
                 await self._wait_after(error)
 
     async def _session(self) -> None:
