@@ -106,8 +106,9 @@ def _is_left(address: Path) -> bool:
 class OwnBroker:
     """A broker that a test may stop and start again; it keeps its messages."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: str) -> None:
         self._folder = folder
+        self._settings = settings
         self._stack = ExitStack()
         self.port: int | None = None
 
@@ -117,16 +118,16 @@ class OwnBroker:
         return url_at(self.port)
 
     def start(self) -> None:
-        self.port = self._stack.enter_context(servers.rabbitmq(self._folder, port=self.port))
+        self.port = self._stack.enter_context(servers.rabbitmq(self._folder, port=self.port, settings=self._settings))
 
     def stop(self) -> None:
         self._stack.close()
 
 
 @contextmanager
-def own_broker() -> Iterator[OwnBroker]:
+def own_broker(settings: str = "") -> Iterator[OwnBroker]:
     with tempfile.TemporaryDirectory(prefix="headrace-rabbitmq-", ignore_cleanup_errors=True) as folder:
-        broker = OwnBroker(Path(folder))
+        broker = OwnBroker(Path(folder), settings)
         try:
             yield broker
         finally:

@@ -140,6 +140,21 @@ async def test_what_cannot_be_an_event_is_put_aside_with_the_reason(
     assert caplog.text.count("feed.refused") == len(wrong)
 
 
+async def test_a_feed_brings_in_its_own_topics_alone(url: str, name: str, tmp_path: Path) -> None:
+    """The broker looks at the routing key, and the log at the body: whoever may say one thing cannot say another."""
+    async with (
+        Headrace([reading(name, topics=["subtitle.#"])], store=tmp_path / "h.db", rabbitmq=url) as app,
+        outsider(url) as other,
+    ):
+        await until(app, is_connected)
+        await other.say(f"{name}.events", said("x1", "order.paid", "s"), key="subtitle.ready")
+        letter = await other.take(f"{name}.in.dead")
+        events = await app.events()
+
+    assert "its topic 'order.paid' is none of this feed's: subtitle.#" in str(letter.headers["headrace-reason"])
+    assert events == []
+
+
 async def test_a_fold_that_raises_puts_the_message_aside(url: str, name: str, tmp_path: Path) -> None:
     """The user's own code has a defect; the message can be sent again when it is mended."""
 

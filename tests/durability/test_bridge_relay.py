@@ -69,6 +69,29 @@ async def test_nothing_is_lost_while_the_broker_is_away(tmp_path: Path) -> None:
     assert (back.state, back.lag, back.sending) == ("connected", 0, 0)
 
 
+@pytest.mark.slow
+@pytest.mark.allow_blocking
+async def test_a_message_that_is_too_large_for_the_broker_stops_nobody_else(tmp_path: Path) -> None:
+    """It makes the broker close the channel under all others, each time it is sent."""
+    broker_or_skip()
+    with own_broker("max_message_size = 5000\n") as broker:
+        await asyncio.to_thread(broker.start)
+        pipeline = sending("lab", retry=Retry(attempts=2, first=0.01))
+        async with Headrace([pipeline], store=tmp_path / "h.db", rabbitmq=broker.url) as app:
+            await until(app, is_connected)
+            for n in range(300):
+                await app.publish("thing.moved", "x" * (9_000 if n == 100 else 10), subject=f"s{n % 50}", id=f"e{n}")
+            await until(app, lambda view: view.behind == 0)
+            (letter,) = await app.dead_letters()
+            async with outsider(broker.url) as other:
+                found = await other.collect("lab.all", 299)
+
+    assert letter.event.id == "e100"
+    assert "the broker closes the channel over event 'e100'" in letter.error.message
+    assert "larger than" in letter.error.message
+    assert {message["id"] for message in found} == {f"e{n}" for n in range(300) if n != 100}
+
+
 @pytest.mark.allow_blocking
 async def test_a_connection_that_breaks_loses_nothing_and_keeps_the_order(
     url: str, broker: int, tmp_path: Path

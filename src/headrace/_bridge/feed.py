@@ -21,7 +21,8 @@ from headrace._bridge.model import BrokerMessage, FeedView, OutsideEvent
 from headrace._bridge.relay import came_from
 from headrace._bridge.topology import dead_exchange
 from headrace._events.model import EventRecord, Published
-from headrace.errors import EngineUnavailable, StoreError
+from headrace._events.topic import matches_any
+from headrace.errors import EngineUnavailable, StoreError, ValueRefused
 
 if TYPE_CHECKING:
     from aio_pika.abc import AbstractChannel, AbstractExchange, AbstractIncomingMessage, AbstractQueue
@@ -102,6 +103,7 @@ class FeedIn:
             event = self._read(_plain(message))
             if not isinstance(event, OutsideEvent):
                 raise TypeError(f"read= of the feed returned {type(event).__name__}, not an OutsideEvent")
+            self._check_topic(event.topic)
             known = await self._append(event, came_from(message.exchange or ""))
         except (StoreError, EngineUnavailable, AMQPError):
             raise
@@ -111,6 +113,12 @@ class FeedIn:
         self._known += known
         self._taken += not known
         await message.ack()
+
+    def _check_topic(self, topic: str) -> None:
+        # A routing key is what the broker has looked at; the topic in the body is what the log would believe.
+        feed = self._feed
+        if feed.read is None and feed.topics and not matches_any(feed.topics, topic):
+            raise ValueRefused(f"its topic {topic!r} is none of this feed's: {', '.join(feed.topics)}")
 
     async def _append(self, event: OutsideEvent, cause: str) -> bool:
         """Put an event into the log; whether it was there."""
