@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from bench import servers
 from tests.tree import ROOT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -78,6 +77,8 @@ def _let_keep(address: Path) -> None:
 
 def keep(address: Path) -> None:
     """Run the server until nobody uses it."""
+    from bench import servers
+
     with (
         tempfile.TemporaryDirectory(prefix="headrace-rabbitmq-", ignore_cleanup_errors=True) as folder,
         servers.rabbitmq(Path(folder)) as port,
@@ -118,6 +119,8 @@ class OwnBroker:
         return url_at(self.port)
 
     def start(self) -> None:
+        from bench import servers
+
         self.port = self._stack.enter_context(servers.rabbitmq(self._folder, port=self.port, settings=self._settings))
 
     def stop(self) -> None:
