@@ -42,7 +42,7 @@ class Outsider:
         reading = await self.channel.get_queue(queue, ensure=False)
         await self.channel.set_qos(prefetch_count=500)
         tag = await reading.consume(hear)
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(150):
             await done.wait()
         await reading.cancel(tag)
         return found
@@ -50,7 +50,7 @@ class Outsider:
     async def take(self, queue: str) -> AbstractIncomingMessage:
         """The next message of a queue, once there is one."""
         reading = await self.channel.get_queue(queue, ensure=False)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (message := await reading.get(fail=False)) is None:  # noqa: ASYNC110 - a broker tells nobody here
                 await asyncio.sleep(0.02)
         await message.ack()
@@ -78,7 +78,7 @@ def said(event_id: str, topic: str, subject: str, data: object = None, *, source
     return {"specversion": "1.0", "id": event_id, "type": topic, "source": source, "subject": subject, "data": data}
 
 
-async def until(app: Headrace, is_so: Callable[[BridgeView], bool], *, seconds: float = 60) -> BridgeView:
+async def until(app: Headrace, is_so: Callable[[BridgeView], bool], *, seconds: float = 120) -> BridgeView:
     """Wait for a state of the first bridge, which no event announces."""
     async with asyncio.timeout(seconds):
         while not is_so(view := app.bridges[0]):  # noqa: ASYNC110 - nothing announces it

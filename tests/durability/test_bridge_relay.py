@@ -76,8 +76,7 @@ async def test_a_message_that_is_too_large_for_the_broker_stops_nobody_else(tmp_
     broker_or_skip()
     with own_broker("max_message_size = 5000\n") as broker:
         await asyncio.to_thread(broker.start)
-        pipeline = sending("lab", retry=Retry(attempts=2, first=0.01))
-        async with Headrace([pipeline], store=tmp_path / "h.db", rabbitmq=broker.url) as app:
+        async with Headrace([sending("lab")], store=tmp_path / "h.db", rabbitmq=broker.url) as app:
             await until(app, is_connected)
             for n in range(300):
                 await app.publish("thing.moved", "x" * (9_000 if n == 100 else 10), subject=f"s{n % 50}", id=f"e{n}")
@@ -86,7 +85,7 @@ async def test_a_message_that_is_too_large_for_the_broker_stops_nobody_else(tmp_
             async with outsider(broker.url) as other:
                 found = await other.collect("lab.all", 299)
 
-    assert letter.event.id == "e100"
+    assert (letter.event.id, letter.attempts) == ("e100", 1)
     assert "the broker closes the channel over event 'e100'" in letter.error.message
     assert "larger than" in letter.error.message
     assert {message["id"] for message in found} == {f"e{n}" for n in range(300) if n != 100}
@@ -271,3 +270,20 @@ async def test_a_bridge_that_feeds_itself_ends(url: str, tmp_path: Path) -> None
     assert len(events) == 51
     # What came from the exchange does not go back there.
     assert (view.confirmed, view.feeds[0].known, view.feeds[0].refused) == (50, 50, 0)
+
+
+async def test_a_replay_beside_the_ordinary_work_is_sent_whole(url: str, tmp_path: Path) -> None:
+    """Both send the same events at the same time, and both come to their end."""
+    name = new_name()
+    async with Headrace([sending(name)], store=tmp_path / "h.db", rabbitmq=url) as app, outsider(url) as other:
+        await publish_many(app, range(300), subjects=30)
+        replay = await app.replay("lab.rabbitmq", after=0)
+        await publish_many(app, range(300, 600), subjects=30)
+        found = await other.collect(f"{name}.all", 600 + replay.events, distinct=False)
+        await until(app, lambda view: view.behind == 0 and view.sending == 0)
+        async with asyncio.timeout(60):
+            while len(await app.subscriptions()) > 1:  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.02)
+
+    assert replay.events == 300
+    assert len({message["id"] for message in found}) == 600

@@ -21,7 +21,7 @@ from headrace._bridge.declaration import RabbitMQ
 from headrace._bridge.envelope import Parcel, pack
 from headrace._events.model import EventRecord
 from headrace._events.outlet import Taken
-from headrace.errors import ServiceRefused, ServiceUnavailable
+from headrace.errors import ServiceRefused, ServiceUnavailable, ValueRefused
 
 if TYPE_CHECKING:
     from aio_pika.abc import AbstractExchange
@@ -37,6 +37,10 @@ class _Sending:
     taken: Taken
 
 
+_Place = tuple[int, int]
+"""The position of an event, and how manieth call to send it was: a replay sends an event beside the ordinary work."""
+
+
 def came_from(exchange: str) -> str:
     """What the log notes as the cause of events that an exchange has brought; they do not go back there."""
     return f"rabbitmq:{exchange}"
@@ -50,8 +54,9 @@ class Relay:
         self._name = name
         self._patience = patience
         self._window = window
-        self._waiting: dict[int, _Sending] = {}
-        self._under_way: dict[int, _Sending] = {}
+        self._waiting: dict[_Place, _Sending] = {}
+        self._under_way: dict[_Place, _Sending] = {}
+        self._calls = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._exchange: AbstractExchange | None = None
         self._broken: Callable[[BaseException], None] = _ignore
@@ -72,7 +77,8 @@ class Relay:
         if event.cause == came_from(self._bridge.exchange):
             asyncio.get_running_loop().call_soon(taken, None)
             return
-        self._waiting[event.position] = _Sending(event, taken)
+        self._calls += 1
+        self._waiting[event.position, self._calls] = _Sending(event, taken)
         self._go()
 
     def connected(self, exchange: AbstractExchange, broken: Callable[[BaseException], None]) -> None:
@@ -91,18 +97,15 @@ class Relay:
         left, self._under_way = self._under_way, {}
         if isinstance(error, ChannelPreconditionFailed):
             if self._one_by_one and len(left) == 1:
-                self._refuse(*left.popitem(), error)
+                self._refuse(left.popitem()[1], error)
             else:
                 self._one_by_one = len(left)
         self._waiting = dict(sorted((left | self._waiting).items()))
         self._idle.set()
 
-    def _refuse(self, position: int, sending: _Sending, error: BaseException) -> None:
+    def _refuse(self, sending: _Sending, error: BaseException) -> None:
         self._one_by_one -= 1
-        refusal = ServiceRefused(
-            f"the broker closes the channel over event {sending.event.id!r} (position {position}): {error}"
-        )
-        sending.taken(refusal)
+        sending.taken(ValueRefused(f"the broker closes the channel over event {sending.event.id!r}: {error}"))
 
     async def settle(self) -> None:
         """Wait for what is under way, and send nothing more but what stands before it in the log.
@@ -115,20 +118,21 @@ class Relay:
 
     def _go(self) -> None:
         window = 1 if self._one_by_one else self._window
-        while self._exchange is not None and len(self._under_way) < window and (position := self._next()) is not None:
-            sending = self._under_way[position] = self._waiting.pop(position)
-            self._highest = max(self._highest, position)
+        while self._exchange is not None and len(self._under_way) < window and (place := self._next()) is not None:
+            self._under_way[place] = self._waiting.pop(place)
+            self._highest = max(self._highest, place[0])
             self._idle.clear()
-            task = asyncio.create_task(self._deliver(self._exchange, sending))
+            task = asyncio.create_task(self._deliver(self._exchange, place))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    def _next(self) -> int | None:
+    def _next(self) -> _Place | None:
         last = self._last
-        return next(iter(self._waiting) if last is None else (one for one in self._waiting if one <= last), None)
+        return next(iter(self._waiting) if last is None else (one for one in self._waiting if one[0] <= last), None)
 
-    async def _deliver(self, exchange: AbstractExchange, sending: _Sending) -> None:
-        event, refusal = sending.event, None
+    async def _deliver(self, exchange: AbstractExchange, place: _Place) -> None:
+        event = self._under_way[place].event
+        refusal: Exception | None = None
         try:
             async with asyncio.timeout(self._patience):
                 await exchange.publish(_message(event, pack(event, self._bridge.envelope)), event.topic, mandatory=True)
@@ -137,16 +141,16 @@ class Relay:
         except DeliveryError:
             refusal = ServiceUnavailable(f"the broker could not keep event {event.id!r}: a queue it goes to is full")
         except (TypeError, ValueError, struct.error) as error:
-            refusal = ServiceRefused(f"event {event.id!r} cannot be written as a message: {error}")
+            refusal = ValueRefused(f"event {event.id!r} cannot be written as a message: {error}")
         except Exception as error:  # noqa: BLE001 - aio-pika raises what its transport raised; whatever it is, the connection is of no more use
             if self._exchange is exchange:
                 self._broken(error)
             return
         if self._exchange is exchange:
-            self._answered(sending, refusal)
+            self._answered(place, refusal)
 
-    def _answered(self, sending: _Sending, refusal: Exception | None) -> None:
-        del self._under_way[sending.event.position]
+    def _answered(self, place: _Place, refusal: Exception | None) -> None:
+        sending = self._under_way.pop(place)
         self._one_by_one = max(0, self._one_by_one - 1)
         if refusal is None:
             self.confirmed += 1

@@ -16,7 +16,7 @@ from pamqp.header import ContentHeader
 from headrace import RabbitMQ
 from headrace._bridge.relay import Relay, came_from
 from headrace._events.model import EventRecord
-from headrace.errors import ServiceRefused, ServiceUnavailable
+from headrace.errors import ServiceRefused, ServiceUnavailable, ValueRefused
 from tests.unit.headrace._bridge.test_envelope import EVENT
 
 
@@ -224,7 +224,7 @@ async def test_the_one_message_that_closes_the_channel_is_found() -> None:
             everything.cancel()
         sessions += 1
 
-    assert isinstance(told.of.pop("e-3"), ServiceRefused)
+    assert isinstance(told.of.pop("e-3"), ValueRefused)  # which nobody tries again
     assert set(told.of.values()) == {None}
     assert sessions == 3
 
@@ -271,3 +271,37 @@ async def test_settling_waits_for_what_is_under_way_and_fills_the_holes_before_i
     await settling
 
     assert sorted(told.of) == ["e-1", "e-2", "e-3"]
+
+
+async def test_an_event_that_is_sent_twice_at_once_is_answered_twice() -> None:
+    """A replay gives it once more while the first is under way; both parts of the log wait for their answer."""
+    relay, exchange = relay_of(), FewLines()
+    answers: list[str] = []
+    (event,) = numbered(1)
+    relay.send(event, lambda _: answers.append("work"))
+    connect(relay, exchange)
+    await a_turn()
+    relay.send(event, lambda _: answers.append("replay"))
+    relay.disconnected()
+    exchange.answers.set()
+    connect(relay, exchange)
+    while len(answers) < 2:
+        await a_turn()
+
+    assert answers == ["work", "replay"]
+
+
+async def test_what_cannot_be_written_as_a_message_is_refused_for_good() -> None:
+    """It would be sent for ever, and take the connection for broken each time."""
+
+    def unwritable(_: Any) -> None:
+        raise ValueError("surrogates not allowed")
+
+    relay, exchange = relay_of(), FewLines(unwritable)
+    exchange.answers.set()
+    told = Told(relay)
+    connect(relay, exchange)
+    told.send(*numbered(1))
+    await told.until(1)
+
+    assert isinstance(told.of["e-1"], ValueRefused)
