@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
     from headrace._authoring.trigger import on
+    from headrace._authoring.webhook import EventDraft, Webhook, WebhookCall
     from headrace._bridge.declaration import Feed, RabbitMQ
     from headrace._bridge.model import BrokerMessage, OutsideEvent
     from headrace._events.model import Event, Published
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BrokerMessage",
     "Event",
+    "EventDraft",
     "EventType",
     "Feed",
     "Headrace",
@@ -56,6 +58,8 @@ __all__ = [
     "Statement",
     "Tables",
     "Transaction",
+    "Webhook",
+    "WebhookCall",
     "continue_as_new",
     "flow",
     "load_statements",
@@ -83,6 +87,7 @@ _HOME = {
     "OutsideEvent": "headrace._bridge.model",
     "RabbitMQ": "headrace._bridge.declaration",
     "Event": "headrace._events.model",
+    "EventDraft": "headrace._authoring.webhook",
     "EventType": "headrace._events.schema",
     "Job": "headrace._jobs.model",
     "Lifecycle": "headrace._jobs.lifecycle",
@@ -97,6 +102,8 @@ _HOME = {
     "Run": "headrace._app.app",
     "Statement": "headrace._ports.database",
     "Transaction": "headrace._ports.database",
+    "Webhook": "headrace._authoring.webhook",
+    "WebhookCall": "headrace._authoring.webhook",
     "flow": "headrace._authoring.flow",
     "step": "headrace._authoring.step",
 }

@@ -14,11 +14,12 @@ from headrace._authoring.bridge import Bridge
 from headrace._authoring.flow import Flow
 from headrace._authoring.guard import inspect_flow
 from headrace._authoring.trigger import Trigger
+from headrace._authoring.webhook import Webhook
 from headrace._events.schema import EventType
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import Lifecycle
 from headrace._store.pipeline_tables import load_tables
-from headrace.errors import DefinitionError, FlowNotFound
+from headrace.errors import DefinitionError, FlowNotFound, NotFound
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,10 +32,11 @@ Wiring = Callable[..., Any] | Callable[..., AbstractAsyncContextManager[Any]]
 class Pipeline:
     """Flows that belong together, what starts them, what they say, and the wiring that gives their steps what they use.
 
-    ``triggers`` are made by ``on``; ``events`` declare the data of topics; ``lifecycles`` the jobs that events move.
+    ``triggers`` are made by ``on``; ``webhooks`` take what other systems tell; ``events`` declare the data of topics; ``lifecycles`` the
+    jobs that events move.
     ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
-    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router) and ``commands`` (a click group) are named as
-    ``module:attribute`` and imported when they are needed.
+    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router), ``pages`` (a ``headrace.pages.Pages``) and
+    ``commands`` (a click group) are named as ``module:attribute`` and imported when they are needed.
 
     ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
     finds by type. It gets those of ``settings``, ``stand_ins`` and ``tables`` that it has parameters for.
@@ -51,11 +53,13 @@ class Pipeline:
         *,
         flows: Sequence[Flow[Any, Any]] = (),
         triggers: Sequence[Trigger] = (),
+        webhooks: Sequence[Webhook] = (),
         events: Sequence[EventType[Any]] = (),
         lifecycles: Sequence[Lifecycle[Any]] = (),
         tables: str | None = None,
         settings: type[BaseModel] | None = None,
         routes: str | None = None,
+        pages: str | None = None,
         commands: str | None = None,
         watchers: Sequence[Watcher] = (),
         bridges: Sequence[Bridge] = (),
@@ -88,6 +92,11 @@ class Pipeline:
             raise DefinitionError(
                 f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with name=..."
             )
+        taken = [webhook.name for webhook in webhooks]
+        for twice in {item for item in taken if taken.count(item) > 1}:
+            raise DefinitionError(f"Pipeline({name!r}): two webhooks are called {twice!r}; give one another name")
+        for webhook in webhooks:
+            webhook.check_setting(settings)
         for watcher in watchers:
             if not inspect.iscoroutinefunction(watcher):
                 raise DefinitionError(
@@ -97,11 +106,13 @@ class Pipeline:
         self.name = name
         self.flows = tuple(flows)
         self.triggers = tuple(triggers)
+        self.webhooks = tuple(webhooks)
         self.events = tuple(events)
         self.lifecycles = tuple(lifecycles)
         self.tables = None if tables is None else load_tables(tables, owner=name)
         self.settings = settings
         self.routes = _place(name, "routes", routes)
+        self.pages = _place(name, "pages", pages)
         self.commands = _place(name, "commands", commands)
         self.watchers = tuple(watchers)
         self.bridges = tuple(bridges)
@@ -133,6 +144,8 @@ class Registry:
     catalogue: Catalogue = field(default_factory=Catalogue)
     triggers: Mapping[str, tuple[Pipeline, Trigger]] = field(default_factory=dict)
     """By the name of the subscription: ``pipeline.name``."""
+    webhooks: Mapping[str, tuple[Pipeline, Webhook]] = field(default_factory=dict)
+    """The same for those that come in."""
 
     @staticmethod
     def of(pipelines: Iterable[Pipeline]) -> Registry:
@@ -163,12 +176,16 @@ class Registry:
             for pipeline in pipelines
             for item in (*pipeline.triggers, *_relays(pipeline))
         }
+        webhooks = {
+            f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.webhooks
+        }
         return Registry(
             MappingProxyType(flows),
             MappingProxyType(owners),
             MappingProxyType(names),
             catalogue,
             MappingProxyType(triggers),
+            MappingProxyType(webhooks),
         )
 
     def name_of(self, flow: Flow[Any, Any]) -> str:
@@ -185,3 +202,13 @@ class Registry:
         if len(matches) == 1:
             return matches[0]
         raise FlowNotFound(name, tuple(self.flows))
+
+    def find_webhook(self, name: str) -> str:
+        """The full name of a webhook for a full or an unambiguous short one."""
+        matches = [full for full in self.webhooks if name in (full, full.split(".", 1)[1])]
+        if len(matches) == 1:
+            return matches[0]
+        # Whoever asks may be anybody, so the others are not told.
+        raise NotFound(
+            f"there is no webhook {name!r} here; it is named 'pipeline.name', as in Pipeline(webhooks=[Webhook('name', ...)])"
+        )

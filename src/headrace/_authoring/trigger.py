@@ -27,7 +27,11 @@ HANDLER_RETRY = Retry(attempts=8, first=1, factor=2, ceiling=timedelta(minutes=5
 
 
 class Trigger:
-    """What ``on`` makes: a durable subscription, and what becomes of its events."""
+    """What ``on`` makes: a durable subscription, and what becomes of its events.
+
+    Those of the runtime itself may be ``raw``: they get events with their data as they stand in the log, whatever type is declared.
+    ``at_once`` bounds how many events of a function are handled at the same time.
+    """
 
     def __init__(
         self,
@@ -42,7 +46,11 @@ class Trigger:
         since: Since,
         job: Lifecycle[Any] | None,
         parts: int,
+        raw: bool = False,
+        at_once: int | None = None,
     ) -> None:
+        self.raw = raw
+        self.at_once = at_once
         self.patterns = _patterns(topics)
         self.name = name or _name_of(target)
         self.flow = target if isinstance(target, Flow) else None
@@ -122,6 +130,8 @@ class Relay(Trigger):
     def __init__(
         self, topics: str | Sequence[str], *, name: str, leaves_for: str, retry: Retry | None, since: Since
     ) -> None:
+        self.raw = False
+        self.at_once = None
         self.patterns = _patterns(topics)
         self.name = name
         self.flow = None

@@ -97,15 +97,17 @@ def change_store(path: Path, change: Callable[[Database, Clock], Awaitable[T]], 
     """Own the file for as long as one change takes; it is made when it is not there, unless ``must_exist``."""
     import asyncio
 
+    from headrace._app.keys import vault_of
     from headrace._base.clock import SystemClock
     from headrace._store.sqlite import open_sqlite
 
     if must_exist and not path.exists():
         raise Problem(f"there is no store at {path}", code="no_store", hint="give its path: --store FILE")
     check_writable(path)
+    vault = vault_of(load_settings().settings.store)
 
     async def work() -> T:
-        database = await open_sqlite(path)
+        database = await open_sqlite(path, vault=vault)
         try:
             return await change(database, SystemClock())
         finally:

@@ -7,9 +7,9 @@ when it is tried again, and later events of its subject wait behind it, in the l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace._engine.parts import FunctionPart, Part, RelayPart, Surroundings, TransactionPart
 from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
@@ -29,7 +29,15 @@ from headrace._store.companion import with_companion
 from headrace.errors import Conflict, EngineUnavailable, NotFound
 
 if TYPE_CHECKING:
+    from headrace._authoring.trigger import Trigger
     from headrace._ports.database import Transaction
+
+
+class Subscribed(NamedTuple):
+    """Who reads: the name of a pipeline, and its trigger."""
+
+    pipeline: str
+    trigger: Trigger
 
 
 class Delivery:
@@ -38,6 +46,10 @@ class Delivery:
         self._fail = fail
         self._loop = asyncio.get_running_loop()
         self._parts: list[Part] = []
+        self.known: dict[str, Subscribed] = {
+            name: Subscribed(pipeline.name, trigger) for name, (pipeline, trigger) in around.registry.triggers.items()
+        }
+        """What reads the log here, by the name of the subscription: what pipelines declare, and what was added since."""
         self._pumping = False
         self._is_open = False
         self._stop_listening: Callable[[], None] | None = None
@@ -47,16 +59,16 @@ class Delivery:
     def open(self) -> None:
         """Take up every subscription where it was left."""
         # A bridge that is off leaves its cursor where it is.
-        triggers = {name: found for name, found in self._around.registry.triggers.items() if not self._is_off(name)}
+        known = {name: found for name, found in self.known.items() if not self._is_off(name)}
         at = self._around.clock.now()
 
         def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
-            for name, (_, trigger) in triggers.items():
+            for name, (_, trigger) in known.items():
                 open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
             return [
                 (cursor, held_of(tx, name))
                 for name, cursors in all_cursors(tx).items()
-                if base_name(name) in triggers
+                if base_name(name) in known
                 for cursor in cursors
             ]
 
@@ -65,28 +77,29 @@ class Delivery:
                 self._fail(error or EngineUnavailable("the subscriptions could not be taken up"))
                 return
             for cursor, held in found:
-                self._add_part(cursor, held)
+                if base_name(cursor.subscription) in self.known:  # it may have been removed meanwhile
+                    self._add_part(cursor, held)
             self.wake()
 
         self._is_open = True
-        if triggers:
-            self._stop_listening = self._around.log.listen(self.wake)
+        self._stop_listening = self._around.log.listen(self.wake)
+        if known:
             self._around.journal.submit(operation, opened)
 
     def _is_off(self, subscription: str) -> bool:
-        _, trigger = self._around.registry.triggers[subscription]
+        trigger = self.known[subscription].trigger
         return bool(trigger.leaves_for) and subscription not in self._around.outlets
 
     def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
         base = base_name(cursor.subscription)
-        pipeline, trigger = self._around.registry.triggers[base]
+        pipeline, trigger = self.known[base]
         transactional = trigger.flow is not None or (
             trigger.handler is not None and trigger.handler.mode == "transaction"
         )
         make: Callable[..., Part] = TransactionPart if transactional else FunctionPart
         if trigger.leaves_for:
             make = partial(RelayPart, self._around.outlets[base])
-        part = make(self._around, base, pipeline.name, trigger, cursor, wake=self.wake, over=self._replay_is_over)
+        part = make(self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over)
         self._parts.append(part)
         part.open([item for item in held if part.is_its(slot_of(item.subject))])
 
@@ -136,9 +149,27 @@ class Delivery:
         await self._around.database.write(
             with_companion(lambda tx: pause_subscription(tx, subscription, paused=paused))
         )
+        self.switch(subscription, paused=paused)
+
+    def switch(self, subscription: str, *, paused: bool) -> None:
+        """What ``pause`` does, where the file says so already."""
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
+
+    def add(self, subscription: str, subscribed: Subscribed, cursors: Sequence[Cursor]) -> None:
+        """Begin to read for a subscription whose cursors are new in the file."""
+        self.known[subscription] = subscribed
+        for cursor in cursors:
+            self._add_part(cursor, [])
+        self.wake()
+
+    def remove(self, subscription: str) -> None:
+        """Read no more for a subscription that the file has no more; what is under way is told to nobody."""
+        self.known.pop(subscription, None)
+        for part in self._parts_of(subscription):
+            part.close()
+            self._parts.remove(part)
 
     async def redrive(self, pk: int) -> None:
         """Try a dead letter again, alone: events of its subject that were handled meanwhile stay handled."""
@@ -177,7 +208,7 @@ class Delivery:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
         self._check_works(subscription)
         at = self._around.clock.now()
-        parts = self._around.registry.triggers[subscription][1].parts
+        parts = self.known[subscription].trigger.parts
 
         def operation(tx: Transaction) -> list[Cursor]:
             end = min(until, last_position(tx)) if until is not None else last_position(tx)
@@ -199,12 +230,13 @@ class Delivery:
             lambda _result, _error: None,
         )
         part.close()
-        self._parts.remove(part)
+        if part in self._parts:
+            self._parts.remove(part)
 
     def _check(self, subscription: str) -> None:
-        known = self._around.registry.triggers
-        if subscription not in known:
-            raise NotFound(f"there is no subscription {subscription!r} here; known are {', '.join(known) or 'none'}")
+        if subscription not in self.known:
+            known = ", ".join(self.known) or "none"
+            raise NotFound(f"there is no subscription {subscription!r} here; known are {known}")
 
     def _check_works(self, subscription: str) -> None:
         self._check(subscription)

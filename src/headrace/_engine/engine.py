@@ -199,6 +199,7 @@ class EmbeddedEngine:
         self._journal.close()
         self._memory.clear()
         self.changes.close()
+        self.log.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
 

@@ -37,6 +37,7 @@ class EventLog:
         self.wake: Callable[[int, int, Published], None]
         self.stop: Callable[[int, str], None]
         self._listeners: list[Callable[[], None]] = []
+        self.is_closed = False
 
     def new_event(
         self,
@@ -164,9 +165,15 @@ class EventLog:
             listener()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call back whenever the log has grown; returns what ends it."""
+        """Call back whenever the log has grown, and when it grows no more; returns what ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def close(self) -> None:
+        """Nothing more will come; listeners are called a last time."""
+        self.is_closed = True
+        for listener in tuple(self._listeners):
+            listener()
 
 
 def waits_for(reader: Reader, published: Published) -> list[tuple[int, int]]:

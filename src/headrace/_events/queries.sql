@@ -116,6 +116,18 @@ UPDATE cursors SET pos = :pos, at = :at, fence = fence + 1 WHERE subscription = 
 -- A person stops a subscription and its replays, or lets them go on.
 UPDATE cursors SET paused = :paused WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
 
+-- name: drop_cursors
+-- A subscription is there no more, nor are its replays.
+DELETE FROM cursors WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
+
+-- name: drop_held
+-- What it would have tried again.
+DELETE FROM held WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
+
+-- name: dismiss_letters
+-- Nobody will try its dead letters again.
+UPDATE dead_letters SET state = 'dismissed', at = :at WHERE subscription = :subscription AND state IN ('dead', 'redriven')
+
 -- name: claim_part
 -- Take a part that nobody holds, or whose holder has not been heard of for too long; the fence shuts out whoever had it.
 UPDATE cursors SET holder = :holder, until = :until, fence = fence + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -87,6 +88,8 @@ class Lifecycle(Generic[D]):
             raise DefinitionError(
                 f"Lifecycle({name!r}): a name is lower-case letters, digits and underscores, for example 'subtitle'"
             )
+        moves = [(topic, _plain_from(source), _plain(target)) for topic, source, target in moves]
+        terminal = [_plain(state) for state in terminal]
         self.name = name
         self.terminal = frozenset(terminal)
         self.notes = frozenset(self._topic(topic) for topic in notes)
@@ -96,13 +99,13 @@ class Lifecycle(Generic[D]):
         plain = self._expand(moves)
         self.states = _in_order(plain, terminal)
         if retry is not None:
-            plain.append(Move(retry[0], tuple(terminal), retry[1], opens=False, reopens=True))
+            plain.append(Move(retry[0], tuple(terminal), _plain(retry[1]), opens=False, reopens=True))
         self.moves = tuple(plain)
         self._by_topic: dict[str, list[Move]] = {}
         for move in self.moves:
             self._by_topic.setdefault(move.topic, []).append(move)
         self.ends: Mapping[str, tuple[str, EndData | None]] = MappingProxyType(self._ends(ends or {}))
-        self.handovers = frozenset(handovers)
+        self.handovers = frozenset(_plain(state) for state in handovers)
         self._check()
 
     @property
@@ -267,6 +270,15 @@ class Lifecycle(Generic[D]):
 
     def __repr__(self) -> str:
         return f"<lifecycle {self.name}: {', '.join(self.states)}>"
+
+
+def _plain(state: str) -> str:
+    """A member of an enumeration as the word that it stands for; databases know no enumerations."""
+    return str(state.value) if isinstance(state, Enum) else state
+
+
+def _plain_from(source: From) -> From:
+    return tuple(_plain(state) for state in source) if isinstance(source, tuple) else source and _plain(source)
 
 
 def _as_tuple(source: From) -> tuple[str, ...]:

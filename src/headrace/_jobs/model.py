@@ -38,6 +38,8 @@ class Job(Generic[D]):
     data: D
     created_at: datetime
     updated_at: datetime
+    position: int = 0
+    """Of the event that moved it last; jobs are listed by it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,11 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
 
+from headrace._access.model import Scope
+from headrace._base.wording import size
 from headrace._web import errors, origin
 from headrace._web.admission import Admission
 from headrace._web.callers import Callers
@@ -40,7 +43,7 @@ class Gate:
         self._callers = callers
         self._places = places
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":  # nothing here speaks it, and nothing here would guard it
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -56,34 +59,35 @@ class Gate:
                 shown = await _as_shown(refusal, Request(scope))
                 await shown(scope, receive, answer)
                 return
-            await self._app(scope, _Body(receive), answer)
+            await self._app(scope, _Body(receive, _most(scope)), answer)
         except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller gets the one shape and the log the rest
             response = errors.answer_to_any(error, scope)
             if not answer.begun:
                 await response(scope, receive, answer)
 
-    def _refusal(self, request: Request, scope: Scope) -> Response | None:
+    def _refusal(self, request: Request, scope: AsgiScope) -> Response | None:
         host = request.headers.get("host", "")
         if not origin.is_meant(host, scope, self._admission.hosts):
             hint = "ask for 127.0.0.1; other names are set with HEADRACE_SERVER__HOSTS"
             return errors.answer(421, "wrong_host", f"this server is not {host!r}", hint)
         place = self._places.of(scope)
         demand = scope[DEMAND] = place.demand
-        refusal = None if demand.public else self._check_caller(request, scope, demand)
-        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request)
+        refusal = None if demand.public else check_caller(self._callers, request, demand.needed(request.method))
+        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request, demand)
 
-    def _check_caller(self, request: Request, scope: Scope, demand: Demand) -> Response | None:
-        caller = scope[CALLER] = self._callers.identify(request)
-        if caller is None:
-            return _ask_for_token(request)
-        needed = demand.needed(request.method)
-        if not caller.scope.covers(needed):
-            return errors.answer(
-                403, "scope_too_small",
-                f"this needs a token of scope {needed.value!r}; {caller.name!r} has {caller.scope.value!r}",
-                f"make one: headrace tokens new NAME --scope {needed.value}",
-            )  # fmt: skip
-        return None
+
+def check_caller(callers: Callers, request: Request, needed: Scope) -> Response | None:
+    """Who asks is noted in the request; what is returned says why they may not."""
+    caller = request.scope[CALLER] = callers.identify(request)
+    if caller is None:
+        return _ask_for_token(request)
+    if not caller.scope.covers(needed):
+        return errors.answer(
+            403, "scope_too_small",
+            f"this needs a token of scope {needed.value!r}; {caller.name!r} has {caller.scope.value!r}",
+            f"make one: headrace tokens new NAME --scope {needed.value}",
+        )  # fmt: skip
+    return None
 
 
 def _ask_for_token(request: Request) -> Response:
@@ -132,11 +136,12 @@ def _check_query(request: Request, place: Place) -> Response | None:
     return errors.answer(422, "unknown_parameter", f"there is no parameter {unknown[0]!r}", hint)
 
 
-def _check_body(request: Request) -> Response | None:
+def _check_body(request: Request, demand: Demand) -> Response | None:
     headers = request.headers
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > BODY_LIMIT:
-        return errors.answer(413, "too_large", _too_large())
+    most = demand.most or BODY_LIMIT
+    if length.isdecimal() and int(length) > most:
+        return errors.answer(413, "too_large", _too_large(most))
     has_body = "transfer-encoding" in headers or length != "0"
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if has_body and is_api(request.url.path) and request.method not in SAFE and kind != "application/json":
@@ -152,22 +157,23 @@ def is_api(path: str) -> bool:
 class _Body:
     """Counts what comes in: a body sent in chunks does not say its length before."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
+        self._most = most
         self._size = 0
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._size += len(message.get("body", b""))
-        if self._size > BODY_LIMIT:
-            raise HTTPException(413, _too_large())
+        if self._size > self._most:
+            raise HTTPException(413, _too_large(self._most))
         return message
 
 
 class _Answer:
     """Adds to every answer what browsers must know, and remembers whether one was begun."""
 
-    def __init__(self, send: Send, scope: Scope) -> None:
+    def __init__(self, send: Send, scope: AsgiScope) -> None:
         self._send = send
         self._added = (*_HEADERS, _PRIVATE) if is_api(scope["path"]) else _HEADERS
         self.begun = False
@@ -181,5 +187,11 @@ class _Answer:
         await self._send(message)
 
 
-def _too_large() -> str:
-    return f"the body has more than {BODY_LIMIT // 1024 // 1024} MiB; store the bytes elsewhere and pass a reference"
+def _most(scope: AsgiScope) -> int:
+    demand: Demand = scope[DEMAND]
+    return demand.most or BODY_LIMIT
+
+
+def _too_large(most: int) -> str:
+    how = "send less" if most != BODY_LIMIT else "store the bytes elsewhere and pass a reference"
+    return f"the body has more than {size(most)}; {how}"

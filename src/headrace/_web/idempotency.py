@@ -38,7 +38,8 @@ class Idempotency:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = Headers(scope=scope).get(KEY) if scope["type"] == "http" and scope["method"] == "POST" else None
         demand: Demand | None = scope.get(DEMAND)
-        if key is None or demand is None:
+        # Where everybody may come, the route itself looks who asks; until then nobody gets an answer that another one had.
+        if key is None or demand is None or demand.public:
             await self._app(scope, receive, send)
             return
         refusal = _refusal(key, demand)
@@ -79,6 +80,9 @@ def _refusal(key: str, demand: Demand) -> Response | None:
     if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         message = f"the header {KEY} is not 1 to {LONGEST_KEY} visible ASCII characters"
         return errors.answer(422, "invalid_idempotency_key", message, "use a new UUID for each request")
+    if demand.most is not None:
+        message = f"what is sent here is too large to be remembered, so no {KEY} can tell it from the same once more"
+        return errors.answer(422, "no_idempotency_key", message, "send it without the header")
     if demand.secret:
         message = f"this answer holds a secret and is kept nowhere, so no {KEY} can bring it back"
         return errors.answer(

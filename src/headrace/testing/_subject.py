@@ -175,6 +175,11 @@ class Subject(Headrace):
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports
 
+    def _check_webhooks(self) -> None:
+        # Who brings ports of their own has no need of settings, and may have none.
+        if self._outfit.ports is None:
+            super()._check_webhooks()
+
     async def start_as(
         self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs
     ) -> Run[R]:

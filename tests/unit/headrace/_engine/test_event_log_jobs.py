@@ -377,3 +377,16 @@ def test_arguments_that_take_a_job_need_its_lifecycle() -> None:
     """An event that is about no job has none to give."""
     with pytest.raises(DefinitionError, match="say of which lifecycle"):
         on("order.placed", mending, args=lambda event, job: (job.id, 1, job.data))
+
+
+async def test_jobs_are_counted_and_listed_page_by_page() -> None:
+    """A list of ten thousand jobs is read in pages, and its head says how many there are."""
+    async with Harness(Pipeline("plain", lifecycles=[orders])) as harness:
+        for number in range(5):
+            await harness.publish("order.placed", subject=f"o-{number}")
+        await harness.publish("order.packed", subject="o-1")
+        first = await harness.app.jobs(orders, count=2)
+        second = await harness.app.jobs(orders, before=first[-1].position, count=9)
+
+        assert [job.id for job in first + second] == ["o-1", "o-4", "o-3", "o-2", "o-0"]
+        assert await harness.app.job_counts(orders) == {"placed": 4, "packed": 1}

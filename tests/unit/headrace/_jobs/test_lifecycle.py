@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -120,6 +121,27 @@ def test_a_run_that_completes_too_early_fails_its_job() -> None:
     assert event[0] == "order.failed"
     assert "r-1" in event[1]["error_message"]
     assert "'placed'" in event[1]["error_message"]
+
+
+class Step(StrEnum):
+    ASKED = "asked"
+    DONE = "done"
+
+
+def test_states_may_be_members_of_an_enumeration() -> None:
+    """People write their states down as an enumeration; the store and the readers want the words."""
+    lifecycle: Lifecycle[Any] = Lifecycle(
+        "errand",
+        moves=[("errand.asked", None, Step.ASKED), ("errand.done", (Step.ASKED,), Step.DONE)],
+        terminal=[Step.DONE],
+        retry=("errand.again", Step.ASKED),
+        handovers=[Step.ASKED],
+    )
+
+    states = [*lifecycle.states, *lifecycle.terminal, *lifecycle.handovers]
+    states += [state for move in lifecycle.moves for state in (*move.sources, move.target)]
+    assert {type(state) for state in states} == {str}
+    assert lifecycle.states == ("asked", "done")
 
 
 def half_way(**changes: Any) -> Lifecycle[Any]:

@@ -18,12 +18,23 @@ UNUSUAL = {
     ("GET", "/api/tokens"): Demand(scope=Scope.ADMIN),
     ("POST", "/api/tokens"): Demand(scope=Scope.ADMIN, secret=True),
     ("POST", "/api/tokens/{name}/revoke"): Demand(scope=Scope.ADMIN),
+    ("GET", "/api/webhooks"): Demand(scope=Scope.ADMIN),
+    ("POST", "/api/webhooks"): Demand(scope=Scope.ADMIN, secret=True),
+    ("GET", "/api/webhooks/{name}"): Demand(scope=Scope.ADMIN),
+    ("POST", "/api/webhooks/{name}/test"): Demand(scope=Scope.ADMIN),
+    ("POST", "/api/webhooks/{name}/enable"): Demand(scope=Scope.ADMIN),
+    ("POST", "/api/webhooks/{name}/disable"): Demand(scope=Scope.ADMIN),
+    ("POST", "/api/webhooks/{name}/rotate"): Demand(scope=Scope.ADMIN, secret=True),
+    ("POST", "/api/webhooks/{name}/remove"): Demand(scope=Scope.ADMIN),
+    ("POST", "/webhooks/{name}"): Demand(public=True),
     ("GET", "/healthz"): Demand(public=True),
     ("GET", "/readyz"): Demand(public=True),
+    ("GET", "/static/{digest}/{name}"): Demand(public=True),
     ("GET", "/login"): Demand(public=True),
     ("POST", "/login"): Demand(public=True),
     ("POST", "/logout"): Demand(public=True),
     ("POST", "/theme"): Demand(scope=Scope.READ),
+    ("GET", "/publish"): Demand(scope=Scope.OPERATE),
 }
 
 
