@@ -87,7 +87,11 @@ class Bridges:
 
     def troubles(self) -> dict[str, str]:
         """What keeps events from leaving, by the name of the bridge."""
-        found = {item.name: "the bridge is off" for item in self._placed if item.name not in self._links}
+        found = {
+            item.name: "the bridge is off; set HEADRACE_RABBITMQ__URL and restart"
+            for item in self._placed
+            if item.name not in self._links
+        }
         for name, link in self._links.items():
             if link.state.state != "connected":
                 found[name] = f"no connection to {link.broker}: {link.state.error or 'trying'}"
