@@ -12,6 +12,7 @@ demo: setup ## See a pipeline run, die and go on
 
 test: setup ## Run the tests; pass more with ARGS="-k name"
 	@scripts/browser
+	@scripts/broker
 	@scripts/test $(ARGS)
 
 check: setup ## Lint, types, import contracts, spelling, secrets, documents

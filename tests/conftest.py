@@ -11,6 +11,8 @@ from typing import Any
 import blockbuster.blockbuster as detector
 import pytest
 
+from tests import broker as brokers
+
 # Short reads and writes of local files are how the runtime works; what must never happen on the loop is waiting.
 WAITING = (
     "time.sleep",
@@ -90,3 +92,12 @@ def stay_inside(request: pytest.FixtureRequest) -> Iterator[None]:
     reach["outside"] = request.node.get_closest_marker("network") is not None
     yield
     reach["outside"] = False
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a real RabbitMQ, which all test processes share: names of exchanges and queues have to be a test's own."""
+    brokers.broker_or_skip()
+    folder = tmp_path_factory.getbasetemp()
+    with brokers.shared_broker(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as port:
+        yield port

@@ -24,6 +24,7 @@ __all__ = [
     "LimitsSettings",
     "LoadedSettings",
     "LogSettings",
+    "RabbitMQSettings",
     "ServerSettings",
     "Setting",
     "Settings",
@@ -154,6 +155,15 @@ class LimitsSettings(_Group):
     )
 
 
+class RabbitMQSettings(_Group):
+    """The broker that bridges of pipelines lead to."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="Where the broker is: `amqp://HOST:5672/VHOST` with `USER:PASSWORD@` before the host, or `amqps://` for TLS. Without one all bridges are off.",
+    )
+
+
 class LogSettings(_Group):
     """What is written while it runs."""
 
@@ -172,6 +182,7 @@ class Settings(_Group):
     store: StoreSettings = StoreSettings()
     server: ServerSettings = ServerSettings()
     limits: LimitsSettings = Field(default_factory=LimitsSettings)
+    rabbitmq: RabbitMQSettings = RabbitMQSettings()
     webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     log: LogSettings = LogSettings()
     preflight: Literal["warn", "refuse", "off"] = Field(

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.bridges import Bridges
 from headrace._app.endpoints import Endpoints, Outgoing
 from headrace._app.event_calls import EventCalls
 from headrace._app.feed import RunFeed
@@ -29,6 +30,7 @@ from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime, to_datetime
 from headrace._base.vault import Vault
+from headrace._bridge.model import BridgeView
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
@@ -98,6 +100,7 @@ class Headrace(EventCalls):
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
+    ``rabbitmq``: the URL of the broker that the bridges of the pipelines lead to; without one they are off, and with ``stand_ins`` too.
     """
 
     def __init__(
@@ -113,6 +116,7 @@ class Headrace(EventCalls):
         stand_ins: bool = False,
         keys: Sequence[str | bytes] = (),
         outgoing: Outgoing | None = None,
+        rabbitmq: str | None = None,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -134,6 +138,8 @@ class Headrace(EventCalls):
         self._conditions: list[Callable[[Reader], None]] = []
         self._wired: dict[str, tuple[object, ...]] = {}
         self._watchers: Watchers | None = None
+        self._rabbitmq = None if stand_ins else rabbitmq
+        self._bridges: Bridges | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -151,6 +157,7 @@ class Headrace(EventCalls):
             self._check_webhooks()
             for pipeline in self.pipelines:
                 self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
+            self._bridges = bridges = Bridges(self.pipelines, url=self._rabbitmq, clock=self._clock, database=database)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
@@ -158,12 +165,15 @@ class Headrace(EventCalls):
                 wired=self._wired,
                 limits=self._limits,
                 strict=self._strict,
+                outlets=bridges.outlets,
             )
             self._webhooks = Endpoints(database, self._clock, self._engine.delivery, self._outgoing)
             self._webhooks.open()
             self._stack.push_async_callback(self._webhooks.close)
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._stack.push_async_callback(bridges.stop)
+            bridges.begin(self._engine)
             self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
             self._stack.push_async_callback(self._watchers.stop)
             self._begin_watchers()
@@ -186,6 +196,14 @@ class Headrace(EventCalls):
     def watchers(self) -> tuple[WatcherView, ...]:
         """What the pipelines keep running beside their flows, and how it is."""
         return () if self._watchers is None else self._watchers.views()
+
+    @property
+    def bridges(self) -> tuple[BridgeView, ...]:
+        """The bridges to a broker that the pipelines declare, and how they are."""
+        return () if self._bridges is None or self._engine is None else self._bridges.views()
+
+    def _troubles(self) -> Mapping[str, str]:
+        return {} if self._bridges is None else self._bridges.troubles()
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from headrace._app.listing import counts_of, newest
 from headrace._base.wording import count
+from headrace._bridge.model import BridgeView
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._store import health
@@ -85,6 +86,21 @@ def examine_store(reader: Reader, path: Path, now: datetime, *, owned: bool) -> 
     if last is not None and last.created_at > now:
         detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
         yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
+
+
+def examine_bridge(bridge: BridgeView) -> Finding:
+    """Whether events leave and come in, and what waits."""
+    waits = f"; {count(bridge.behind, 'position')} of the log behind, {bridge.lag:.0f} s" if bridge.behind else ""
+    if bridge.state == "off":
+        return Finding("warn", bridge.name, f"is off{waits}", "set HEADRACE_RABBITMQ__URL and restart")
+    if bridge.state != "connected":
+        detail = f"has no connection to {bridge.broker} since {_utc(bridge.since)}{waits}: {bridge.error or 'trying'}"
+        return Finding("warn", bridge.name, detail, "it goes on by itself; what waits is in the log")
+    refused = sum(feed.refused for feed in bridge.feeds)
+    detail = f"connected to {bridge.broker} since {_utc(bridge.since)}, {bridge.confirmed} sent{waits}"
+    if refused:
+        return Finding("warn", bridge.name, f"{detail}; {count(refused, 'message')} refused", "see: log event feed.refused; they wait in QUEUE.dead")  # fmt: skip
+    return Finding("ok", bridge.name, detail)
 
 
 def _encryption(reader: Reader) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ def build(
         stand_ins=stand_ins,
         keys=keys_of(settings.store),
         outgoing=Outgoing(timeout=settings.webhooks.timeout, waits=settings.webhooks.waits),
+        rabbitmq=settings.rabbitmq.url.get_secret_value() if settings.rabbitmq.url is not None else None,
     )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
+from headrace._engine.parts import FunctionPart, Part, RelayPart, Surroundings, TransactionPart
 from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
 from headrace._events.store import (
     SQL,
@@ -57,7 +58,8 @@ class Delivery:
 
     def open(self) -> None:
         """Take up every subscription where it was left."""
-        known = dict(self.known)
+        # A bridge that is off leaves its cursor where it is.
+        known = {name: found for name, found in self.known.items() if not self._is_off(name)}
         at = self._around.clock.now()
 
         def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
@@ -84,14 +86,20 @@ class Delivery:
         if known:
             self._around.journal.submit(operation, opened)
 
+    def _is_off(self, subscription: str) -> bool:
+        trigger = self.known[subscription].trigger
+        return bool(trigger.leaves_for) and subscription not in self._around.outlets
+
     def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
         base = base_name(cursor.subscription)
         pipeline, trigger = self.known[base]
         transactional = trigger.flow is not None or (
             trigger.handler is not None and trigger.handler.mode == "transaction"
         )
-        kind = TransactionPart if transactional else FunctionPart
-        part = kind(self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over)
+        make: Callable[..., Part] = TransactionPart if transactional else FunctionPart
+        if trigger.leaves_for:
+            make = partial(RelayPart, self._around.outlets[base])
+        part = make(self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over)
         self._parts.append(part)
         part.open([item for item in held if part.is_its(slot_of(item.subject))])
 
@@ -171,7 +179,7 @@ class Delivery:
             letter = dead_letter(tx, pk)
             if letter is None:
                 raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
-            self._check(letter.subscription)  # otherwise nobody would try it
+            self._check_works(letter.subscription)  # otherwise nobody would try it
             if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
             held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True, begun_at=at)
@@ -198,7 +206,7 @@ class Delivery:
 
     async def replay(self, subscription: str, *, after: int, until: int | None = None) -> str:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
-        self._check(subscription)
+        self._check_works(subscription)
         at = self._around.clock.now()
         parts = self.known[subscription].trigger.parts
 
@@ -229,6 +237,11 @@ class Delivery:
         if subscription not in self.known:
             known = ", ".join(self.known) or "none"
             raise NotFound(f"there is no subscription {subscription!r} here; known are {known}")
+
+    def _check_works(self, subscription: str) -> None:
+        self._check(subscription)
+        if self._is_off(subscription):
+            raise Conflict(f"{subscription!r} is a bridge that is off; set HEADRACE_RABBITMQ__URL and restart")
 
     def _parts_of(self, subscription: str) -> list[Part]:
         return [part for part in self._parts if part.subscription == subscription]

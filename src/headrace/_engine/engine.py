@@ -33,6 +33,7 @@ from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
 from headrace._events.model import Event, NewEvent, Published, Subject
+from headrace._events.outlet import Outlet
 from headrace._jobs.lifecycle import JobRef
 from headrace._jobs.model import Job
 from headrace._jobs.store import as_job, job_of
@@ -94,6 +95,7 @@ class EmbeddedEngine:
         wired: Mapping[str, tuple[object, ...]] | None = None,
         limits: Limits | None = None,
         strict: bool = False,
+        outlets: Mapping[str, Outlet] | None = None,
     ) -> None:
         self.registry = registry
         self.database = database
@@ -141,7 +143,7 @@ class EmbeddedEngine:
         self.delivery = Delivery(
             Surroundings(
                 keeper=self, registry=registry, database=database, journal=self._journal, timers=self._timers, clock=clock,
-                attempts=self._attempts, log=self.log,
+                attempts=self._attempts, log=self.log, outlets=dict(outlets or {}),
             ),
             fail=self.fail,
         )  # fmt: skip

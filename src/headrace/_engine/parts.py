@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -17,7 +17,7 @@ from headrace._base import faultpoints, log
 from headrace._base.clock import Instant, to_micros
 from headrace._base.recorded_error import describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
-from headrace._events.model import Cursor, Event, Held, Subject
+from headrace._events.model import Cursor, Event, EventRecord, Held, Subject
 from headrace._events.schema import raw_event
 from headrace._events.store import (
     SQL,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from headrace._engine.event_log import EventLog
     from headrace._engine.journal import Journal
     from headrace._engine.timers import Entry, Timers
+    from headrace._events.outlet import Outlet
     from headrace._ports.clock import Clock
     from headrace._ports.database import Database, Reader, Transaction
     from headrace._runs.model import Begun, NewRun
@@ -68,6 +69,8 @@ class Surroundings:
     clock: Clock
     attempts: Attempts
     log: EventLog
+    outlets: Mapping[str, Outlet]
+    """By subscription; events of one that is not here wait in the log."""
 
 
 class Lane:
@@ -525,6 +528,54 @@ class FunctionPart(Part):
             self.cursor = replace(self.cursor, position=position)
 
         self._submit(operation, saved)
+
+
+class RelayPart(FunctionPart):
+    """Lets events leave for a broker. The position moves once the broker has confirmed all before it.
+
+    An event follows the one before it of its subject only when that one is confirmed: whatever is sent again after a lost connection,
+    a subject's events come in order. While the broker is away a page of events waits in memory, and everything else in the log.
+    """
+
+    def __init__(self, outlet: Outlet, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._outlet = outlet
+
+    def drain(self) -> None:
+        super().drain()
+        # What is confirmed by now shall not be sent again.
+        if not self._closed and self.reached > self.cursor.position:
+            self._save(self.reached)
+
+    def _attempt(self, lane: Lane) -> None:
+        position = lane.position
+        assert position is not None
+        try:
+            event = self._outgoing(position)
+        except StoreLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - data that does not fit its type, or the user's upcaster
+            self._failed(lane, error)
+            return
+        faultpoints.hit("handler.before")
+
+        def taken(error: BaseException | None) -> None:
+            if self._closed or lane.position != position:
+                return
+            faultpoints.hit("handler.after")
+            if error is None:
+                self._succeeded(lane)
+            else:
+                self._failed(lane, error)
+            self._wake()
+
+        self._outlet.send(event, taken)
+
+    def _outgoing(self, position: int) -> EventRecord:
+        record = self.around.database.read(lambda reader: event_at(reader, position))
+        if record is None:
+            raise StoreLost(f"the event at position {position} is gone from the log")
+        return self.around.registry.catalogue.topics.newest(record)
 
 
 class Work(NamedTuple):

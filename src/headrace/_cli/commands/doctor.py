@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from pydantic import TypeAdapter
 
-from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync
+from headrace._app.examination import (
+    Finding,
+    examine_bridge,
+    examine_disk,
+    examine_program,
+    examine_store,
+    examine_sync,
+)
 from headrace._app.keys import vault_of
 from headrace._base.clock import SystemClock, to_datetime
+from headrace._bridge.model import BridgeView
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.problem import NOTHING, PARTIAL, Problem
 from headrace._cli.screen import Screen, clock_time, common
@@ -95,6 +104,7 @@ def _owner(path: Path) -> Iterator[Finding]:
         yield Finding("ok", "owner", f"process {owner.pid} since {since}, answers at {owner.address}")
     else:
         yield Finding("fail", "owner", f"process {owner.pid} has stopped work: {status['failure']}", "restart it")
+    yield from map(examine_bridge, TypeAdapter(list[BridgeView]).validate_python(status["bridges"]))
 
 
 _QUESTIONS: dict[str, Callable[[Path], Iterator[Finding]]] = {"disk": _disk, "store": _store, "owner": _owner}

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from headrace._app.app import Headrace
-from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync, size_of_store
+from headrace._app.examination import (
+    Finding,
+    examine_bridge,
+    examine_disk,
+    examine_program,
+    examine_store,
+    examine_sync,
+    size_of_store,
+)
 from headrace._app.inspection import latest_incidents
 from headrace._authoring.contents import contents_of
 from headrace._authoring.flow import Flow
@@ -87,6 +95,7 @@ def _findings(reader: Reader, app: Headrace, now: datetime, *, measure: bool) ->
         if measure:
             yield examine_sync(app.path, seconds=_SECONDS_OF_WRITING)
         yield from examine_store(reader, app.path, now, owned=True)
+        yield from map(examine_bridge, app.bridges)
     except HeadraceError as error:
         yield Finding("fail", "store", str(error))
     except OSError as error:

@@ -62,4 +62,5 @@ async def status(app: App) -> Status:
         failure=app.failure,
         flows={pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines},
         runs=dict(runs),
+        bridges=list(app.bridges),
     )

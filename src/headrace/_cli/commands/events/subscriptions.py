@@ -33,6 +33,8 @@ def subscriptions(screen: Screen, store: Path) -> None:
         return
     head = ("STATE", "SUBSCRIPTION", "TOPICS", "TARGET", "POSITION", "BEHIND", "HELD", "DEAD")
     screen.table(head, [_row(one, owned=owner is not None) for one in found], state=0)
+    for one in (one for one in found if one["trouble"]):
+        screen.note(printable(f"{one['name']} waits: {one['trouble']}"))
     if owner is None:
         screen.note("Nobody runs the store, so none of them goes on; what they read is in the code.")
     if any(one["dead"] for one in found):
@@ -52,6 +54,8 @@ def _row(one: Any, *, owned: bool) -> tuple[str, ...]:
         state = "paused"
     elif one["replay"]:
         state = "replay"
+    elif one["trouble"]:
+        state = "waits"
     else:
         state = "reads" if one["declared"] else "not declared" if owned else ""
     numbers = (one["position"], one["behind"], one["held"], one["dead"])
