@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import blockbuster.blockbuster as detector
 import pytest
+
+from headrace._store.location import PostgresUrl
+from tests import servers
 
 # Short reads and writes of local files are how the runtime works; what must never happen on the loop is waiting.
 WAITING = (
@@ -90,3 +94,18 @@ def stay_inside(request: pytest.FixtureRequest) -> Iterator[None]:
     reach["outside"] = request.node.get_closest_marker("network") is not None
     yield
     reach["outside"] = False
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[servers.PostgresServer]:
+    """One server for all processes of a test run."""
+    servers.postgres_or_skip()
+    folder = tmp_path_factory.getbasetemp()
+    with servers.shared_postgres(folder if worker_id == "master" else folder.parent) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: servers.PostgresServer) -> PostgresUrl:
+    """A schema of its own for each test; it is made by whoever opens it first."""
+    return PostgresUrl(postgres_server.url, f"test_{uuid.uuid4().hex[:12]}")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
 from headrace._app.event_calls import EventCalls
+from headrace._app.examination import sizes_of_store
 from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
@@ -34,8 +34,9 @@ from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
 from headrace._store.group_commit import CommitCounts
+from headrace._store.location import SCHEMA, Location, PostgresUrl, locate
+from headrace._store.opening import OwnedDatabase, open_store
 from headrace._store.pipeline_tables import upgrade
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
 from headrace.settings import read_settings
 
@@ -91,6 +92,7 @@ class Headrace(EventCalls):
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
+    ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
     """
@@ -99,7 +101,8 @@ class Headrace(EventCalls):
         self,
         pipelines: Sequence[Pipeline],
         *,
-        store: str | os.PathLike[str],
+        store: str | os.PathLike[str] | PostgresUrl,
+        postgres_schema: str = SCHEMA,
         durability: Literal["safe", "fast"] = "safe",
         preflight: PreflightMode = "warn",
         limits: Limits | None = None,
@@ -110,7 +113,7 @@ class Headrace(EventCalls):
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
-        self._path = Path(store)
+        self._location = locate(store, schema=postgres_schema)
         self._durability: Literal["safe", "fast"] = durability
         self._preflight: PreflightMode = preflight
         self._vault = Vault(keys)
@@ -121,7 +124,7 @@ class Headrace(EventCalls):
         self.stand_ins = stand_ins
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
-        self._database: Database | None = None
+        self._database: OwnedDatabase | None = None
         self._conditions: list[Callable[[Reader], None]] = []
         self.fit: Preflight | None = None
         guard.trust(unguarded)
@@ -163,8 +166,8 @@ class Headrace(EventCalls):
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
         self._conditions.append(condition)
 
-    async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
+    async def _open_store(self) -> OwnedDatabase:
+        return await open_store(self._location, durability=self._durability, vault=self._vault)
 
     def _check_fit(self) -> None:
         if self._preflight == "off":
@@ -215,9 +218,9 @@ class Headrace(EventCalls):
         return Tables(self.database)
 
     @property
-    def path(self) -> Path:
-        """The store's file."""
-        return self._path.absolute()
+    def location(self) -> Location:
+        """Where the store is: an absolute path, or a URL that shows no password as text."""
+        return self._location if isinstance(self._location, PostgresUrl) else self._location.absolute()
 
     def now(self) -> datetime:
         """The time on the clock that the runs go by."""
@@ -226,7 +229,7 @@ class Headrace(EventCalls):
     @property
     def revision(self) -> str:
         """Another text after each commit to the store, and after each start."""
-        if not isinstance(self._database, SqliteDatabase):
+        if self._database is None:
             return ""
         return f"{self._database.epoch}-{self._database.counts().transactions}"
 
@@ -317,18 +320,17 @@ class Headrace(EventCalls):
 
     def commits(self) -> CommitCounts:
         """How much was written, and how much of it together."""
-        if isinstance(self._database, SqliteDatabase):
-            return self._database.counts()
-        return CommitCounts(operations=0, transactions=0, repeated=0)
+        if self._database is None:
+            return CommitCounts(operations=0, transactions=0, repeated=0)
+        return self._database.counts()
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes of the store: the file itself, and the log of what waits to move into it."""
-        log_path = self.path.with_name(self.path.name + "-wal")
-        return {"file": _size(self.path), "log": _size(log_path)}
+        """Bytes of the store: the file itself and the log of what waits to move into it, or the tables of a database."""
+        return self.database.read(lambda reader: sizes_of_store(reader, self.location))
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
-        if isinstance(self._database, SqliteDatabase):
+        if self._database is not None:
             self._database.announce(address=address, token_file=token_file)
 
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
@@ -350,13 +352,6 @@ class Headrace(EventCalls):
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:

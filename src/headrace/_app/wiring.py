@@ -24,7 +24,7 @@ def build(
     """The application that these settings describe; nothing is opened yet."""
     return Headrace(
         pipelines,
-        store=settings.store.path,
+        store=settings.store.location,
         durability=settings.store.durability,
         preflight=settings.preflight,
         limits=_limits(settings.limits),

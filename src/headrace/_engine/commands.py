@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from headrace._authoring.flow import Flow
@@ -56,7 +57,7 @@ class Keeper(Protocol):
     def notify(self, pk: int, message: Message) -> None: ...
     def request_cancel(self, run_id: str) -> None: ...
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None: ...
-    def end_of(self, pk: int) -> RunEnd | None: ...
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None: ...
 
 
 class Commands:
@@ -300,8 +301,8 @@ class Commands:
             run.children[command.ordinal] = Child(result.id, result.created)
             if command.cancelling:
                 self._cancel_child(run, command)
-            elif not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
-                self.child_ended(run, command.ordinal, end)
+            elif not result.state.is_open:
+                self._keeper.tell_of_end(result.pk, lambda end: self.child_ended(run, command.ordinal, end))
 
         faultpoints.hit("child.before")
         self._journal.begin_child(run, command, new, begun)
@@ -317,6 +318,8 @@ class Commands:
 
     def child_ended(self, run: Resident, ordinal: int, end: RunEnd) -> None:
         """A run that this one waits for is over."""
+        if run.gone:
+            return  # whoever brings it in again looks for itself
         command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
         if command is None or run.children.pop(ordinal, None) is None:
             return

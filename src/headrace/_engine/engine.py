@@ -434,8 +434,8 @@ class EmbeddedEngine:
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None:
         self._runner.set_aside(run, state, reason)
 
-    def end_of(self, pk: int) -> RunEnd | None:
-        return self._endings.end_of(pk)
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None:
+        self._endings.tell_of_end(pk, then)
 
     def _fell_due(self, pk: int) -> None:
         if self._state == "open":

@@ -19,7 +19,7 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue
 from headrace._runs.model import Begun, Kind, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, journal_of, run_by_pk, set_state
-from headrace.errors import FlowNotFound
+from headrace.errors import FlowNotFound, StoreBusy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +92,15 @@ class Memory:
         pk, _ = self.waiting_outside.popitem(last=False)
         if pk in self.residents or pk in self._leaving:
             return
+        try:
+            self._admit(pk)
+        except StoreBusy:
+            # The database is away for a moment, and the run is still the next one.
+            self.waiting_outside[pk] = None
+            self.waiting_outside.move_to_end(pk, last=False)
+            raise
+
+    def _admit(self, pk: int) -> None:
         record = self._database.read(lambda reader: run_by_pk(reader, pk))
         if record is None or not record.state.is_open or record.state is RunState.QUARANTINED:
             return

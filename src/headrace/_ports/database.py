@@ -16,10 +16,14 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A named SQL text with ``:name`` parameters, loaded from a ``.sql`` file."""
+    """A named SQL text with ``:name`` parameters, loaded from a ``.sql`` file.
+
+    Each session runs the text of its own dialect; ``postgres`` is there only where Postgres needs another one.
+    """
 
     name: str
     sql: str
+    postgres: str | None = None
 
 
 class Reader(Protocol):

@@ -42,9 +42,9 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE pk < :before
-  AND (:flow IS NULL OR flow = :flow)
-  AND (:state IS NULL OR state = :state)
-  AND (:search IS NULL OR instr(id, :search) > 0)
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow)
+  AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND (CAST(:search AS TEXT) IS NULL OR instr(id, :search) > 0)
 ORDER BY pk DESC LIMIT :count
 
 -- name: list_open_runs
@@ -53,8 +53,8 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE finished_at IS NULL AND pk < :before
-  AND (:flow IS NULL OR flow = :flow)
-  AND (:search IS NULL OR instr(id, :search) > 0)
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow)
+  AND (CAST(:search AS TEXT) IS NULL OR instr(id, :search) > 0)
 ORDER BY pk DESC LIMIT :count
 
 -- name: children_of

@@ -152,6 +152,7 @@ class Subject(Headrace):
     def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Path, outfit: Outfit) -> None:
         super().__init__(pipelines, store=store, preflight="off", limits=outfit.limits)
         self._keeper = keeper
+        self._path = store
         self._outfit = outfit
         self._clock = outfit.clock
         self._strict = outfit.strict

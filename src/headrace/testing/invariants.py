@@ -14,10 +14,11 @@ from typing import Protocol
 from headrace._app.checks import questions
 from headrace._app.keys import PLACES
 from headrace._base.vault import Vault
+from headrace._ports.database import Reader
 from headrace._store.maintenance import check
 from headrace._store.statements import load
 
-__all__ = ["check_invariants"]
+__all__ = ["broken_invariants", "check_invariants"]
 
 # What `headrace check` asks of any store, and what only tests have the patience for.
 _INVARIANTS = load("headrace.testing", "invariants.sql")
@@ -38,3 +39,8 @@ def check_invariants(database: HasPath | Path, keys: Sequence[str | bytes] = ())
     path = database if isinstance(database, Path) else database.path
     report = check(path, _QUESTIONS, places=PLACES, vault=Vault(keys))
     return [f"{finding.check}: {finding.detail}" for finding in report.findings]
+
+
+def broken_invariants(reader: Reader) -> list[str]:
+    """The same of a store that is no file, as far as SQL can tell."""
+    return [f"{name}: {row!r}" for name, question in _QUESTIONS.items() for row in reader.all(question)]

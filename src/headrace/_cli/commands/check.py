@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._base.wording import count
@@ -26,7 +24,7 @@ def check(screen: Screen, file: str | None) -> None:
     from headrace._app.keys import PLACES, vault_of
     from headrace._store.maintenance import check as examine
 
-    path = Path(file).absolute() if file else store_path(None)
+    path = store_path(file, instead="pg_amcheck examines the tables of a database")
     check_readable(path)
     vault = vault_of(load_settings().settings.store)
     report = examine(path, questions(), places=PLACES, vault=vault)

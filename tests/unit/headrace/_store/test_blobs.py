@@ -99,7 +99,7 @@ async def test_a_flipped_bit_is_damage(encrypted: SqliteDatabase, position: int)
 async def test_a_key_that_the_store_knows_is_missed(encrypted: SqliteDatabase) -> None:
     """Only of such a key it makes sense to say that it should be given."""
     stored = await encrypted.write(lambda tx: seal(tx, SMALL))
-    encrypted._reader._vault = Vault([OTHER])
+    encrypted._reader._vault = Vault([OTHER])  # type: ignore[attr-defined]  # of a reader of files
 
     with pytest.raises(KeyMissing, match=key_id(KEY)):
         encrypted.read(lambda reader: unseal(reader, stored))
