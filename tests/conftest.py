@@ -97,11 +97,11 @@ def stay_inside(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[servers.PostgresServer]:
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.PostgresServer]:
     """One server for all processes of a test run."""
     servers.postgres_or_skip()
     folder = tmp_path_factory.getbasetemp()
-    with servers.shared_postgres(folder if worker_id == "master" else folder.parent) as server:
+    with servers.shared_postgres(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
         yield server
 
 

@@ -64,13 +64,34 @@ def test_the_doctor_knows_servers(place: Place, store: PostgresUrl) -> None:
     assert store.secret.split(":")[2].partition("@")[0] not in before.out + after.out
 
 
-@pytest.mark.parametrize("words", [("check",), ("backup", "URL", "copy.db")])
-def test_what_is_for_files_says_what_is_for_servers(place: Place, store: PostgresUrl, words: tuple[str, ...]) -> None:
+def test_what_is_for_files_says_what_is_for_servers(place: Place, store: PostgresUrl) -> None:
     """Somebody who moved to a database looks for the same commands."""
-    ran = place.run(*(store.secret if word == "URL" else word for word in words), "--json")
+    ran = place.run("backup", store.secret, "copy.db", "--json")
 
     assert (ran.code, ran.json["error"]["code"]) == (4, "no_file")
-    assert "pg_" in ran.json["error"]["hint"]
+    assert "pg_dump" in ran.json["error"]["hint"]
+
+
+def test_a_store_is_examined_while_it_is_in_use(place: Place, store: PostgresUrl) -> None:
+    """The server knows its pages; whether runs, journals and values go together only Headrace knows."""
+    place.up()
+    place.run("runs", "start", "nap", "--arg", "number=1", "--arg", "seconds=60")
+
+    ran = place.run("check", "--json")
+    said = place.run("check")
+
+    assert (ran.code, ran.json["sound"], ran.json["rows"]["runs"]) == (0, True, 1)
+    assert ran.json["file"] == str(store)
+    assert "pg_amcheck" in said.err
+
+
+def test_a_token_is_made_without_an_owner(place: Place, store: PostgresUrl) -> None:
+    """The first one is needed before the server lets anybody in."""
+    made = place.run("tokens", "new", "ann", "--json")
+    listed = place.run("tokens", "ls", "--json")
+
+    assert (made.code, made.json["about"]["name"]) == (0, "ann")
+    assert [token["name"] for token in listed.json["tokens"]] == ["ann"]
 
 
 def test_the_open_runs_are_checked_against_new_code(place: Place, store: PostgresUrl) -> None:

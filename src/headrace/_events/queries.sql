@@ -175,7 +175,7 @@ UPDATE dead_letters SET state = 'dismissed', at = :at WHERE pk = :pk AND state =
 SELECT d.pk, d.subscription, d.attempts, d.error, d.first_at, d.at, d.state, d.redriven_at,
        e.pos, e.id, e.topic, e.kind, e.subject, e.seq, e.source, e.time, e.at, e.version, e.cause, e.generation, e.applied, e.reason, e.data
 FROM dead_letters AS d JOIN events AS e ON e.pos = d.pos
-WHERE d.pk < :before AND (:subscription IS NULL OR d.subscription = :subscription) AND (:state IS NULL OR d.state = :state)
+WHERE d.pk < :before AND (CAST(:subscription AS TEXT) IS NULL OR d.subscription = :subscription) AND (CAST(:state AS TEXT) IS NULL OR d.state = :state)
 ORDER BY d.pk DESC LIMIT :count
 
 -- name: dead_letter

@@ -82,7 +82,7 @@ UPDATE runs SET state = CASE WHEN cancel_at IS NOT NULL AND :state = 'waiting' T
                     EXISTS (SELECT 1 FROM inbox WHERE inbox.run = runs.pk AND inbox.pk > :seen)
                     OR EXISTS (SELECT 1 FROM event_waits WHERE event_waits.run = runs.pk AND event_waits.came = 1)
                     OR EXISTS (SELECT 1 FROM awaited JOIN runs AS child ON child.pk = awaited.run WHERE awaited.waiter = runs.pk AND child.finished_at IS NOT NULL)
-                ) THEN :at ELSE :next_at END
+                ) THEN CAST(:at AS BIGINT) ELSE :next_at END
 WHERE pk = :pk AND finished_at IS NULL
 
 -- name: set_going

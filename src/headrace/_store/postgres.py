@@ -137,9 +137,11 @@ class PostgresReader:
             raise ConfigurationError(
                 f"there is no store in the schema {self.place.schema} of {self.place}; start the pipeline once, or give another one"
             )
+
+    def check_keys(self) -> None:
+        """Raise where values are under a key that was not given, unless they are to be veiled."""
         if not self._vault.veils:
-            with self._snapshot() as session:
-                keyring.refuse_missing(session)
+            self.read(keyring.refuse_missing)
 
     def close(self) -> None:
         self._closed = True
@@ -211,6 +213,7 @@ def open_postgres_reader(url: str | PostgresUrl, *, schema: str = SCHEMA, vault:
     reader = PostgresReader(url if isinstance(url, PostgresUrl) else PostgresUrl(url, schema), vault=vault)
     try:
         reader.check_schema()
+        reader.check_keys()
     except BaseException:
         reader.close()
         raise

@@ -1,7 +1,7 @@
 """SQL as psycopg and Postgres read it: what SQLite merely writes otherwise is rewritten, so that one text serves both.
 
 ``:name`` becomes ``%(name)s``; ``x'00'``, a string of bits in Postgres, becomes a value of bytes; ``instr`` becomes
-``strpos``. In migrations types change too, and text is ordered by its bytes, as in SQLite.
+``strpos``; ``LIKE``, which does not mind the case of ASCII letters in SQLite, becomes ``ILIKE``. In migrations types change too, and text is ordered by its bytes, as in SQLite.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ _KEPT = r"""
 """
 _BYTES = r"\b[xX]'(?P<bytes>[0-9A-Fa-f]*)'"
 _INSTR = r"\b(?P<instr>instr)(?=\s*\()"
+_LIKE = r"\b(?P<like>LIKE)\b"
 _PARAMETER = r":(?P<parameter>[A-Za-z_][A-Za-z0-9_]*)"
 _KEY = r"\b(?P<key>INTEGER\s+PRIMARY\s+KEY(?:\s+AUTOINCREMENT)?)\b"
 _TYPE = r"(?<!AS\ )\b(?P<type>INTEGER|BLOB|TEXT)\b"
 _WITHOUT_ROWID = r"(?P<rowid>\s*WITHOUT\s+ROWID\b)"
 
-_IN_STATEMENTS = re.compile(f"{_BYTES}|{_KEPT}|{_INSTR}|{_PARAMETER}", re.VERBOSE | re.DOTALL)
+_IN_STATEMENTS = re.compile(f"{_BYTES}|{_KEPT}|{_INSTR}|{_LIKE}|{_PARAMETER}", re.VERBOSE | re.DOTALL)
 _IN_MIGRATIONS = re.compile(f"{_BYTES}|{_KEPT}|{_INSTR}|{_KEY}|{_TYPE}|{_WITHOUT_ROWID}", re.VERBOSE | re.DOTALL)
 _TYPES = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _CHANGES = re.compile(r"\b(INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
@@ -65,6 +66,8 @@ def _replaced(token: re.Match[str]) -> str:
             return rf"'\x{token['bytes']}'::bytea"
         case "instr":
             return "strpos"
+        case "like":
+            return "ILIKE"
         case "parameter":
             return f"%({token['parameter']})s"
         case "key":

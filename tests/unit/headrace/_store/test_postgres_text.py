@@ -15,7 +15,7 @@ from headrace._store.postgres_text import definitions_rewritten, rewritten, text
         ("SELECT 1 -- :a\n, :a", "SELECT 1 -- :a\n, %(a)s"),
         ("SELECT /* :a\n */ :a", "SELECT /* :a\n */ %(a)s"),
         ("SELECT $f$ :a $f$, :a", "SELECT $f$ :a $f$, %(a)s"),
-        ("SELECT a % 2, '5 %' WHERE b LIKE :c", "SELECT a %% 2, '5 %%' WHERE b LIKE %(c)s"),
+        ("SELECT a % 2, '5 %' WHERE b LIKE :c", "SELECT a %% 2, '5 %%' WHERE b ILIKE %(c)s"),
         ("SELECT instr(a, :b), instr, 'instr(a)'", "SELECT strpos(a, %(b)s), instr, 'instr(a)'"),
         ("SELECT x'', X'00fF', max'1'", r"SELECT '\x'::bytea, '\x00fF'::bytea, max'1'"),
     ],
