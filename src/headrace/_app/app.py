@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
 from headrace._app.event_calls import EventCalls
-from headrace._app.examination import sizes_of_store
+from headrace._app.examination import size_of_store, sizes_of_file
 from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
@@ -326,7 +326,10 @@ class Headrace(EventCalls):
 
     def sizes(self) -> Mapping[str, int]:
         """Bytes of the store: the file itself and the log of what waits to move into it, or the tables of a database."""
-        return self.database.read(lambda reader: sizes_of_store(reader, self.location))
+        location = self.location
+        if isinstance(location, PostgresUrl):
+            return {"tables": self.database.read(lambda reader: size_of_store(reader, location))}
+        return sizes_of_file(location)
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""

@@ -122,17 +122,18 @@ def called(location: Location) -> str:
     return str(location) if isinstance(location, Path) else f"the schema {location.schema}"
 
 
-def sizes_of_store(reader: Reader, location: Location) -> dict[str, int]:
-    """Bytes of the file and of the log beside it, or of the tables."""
-    if isinstance(location, Path):
-        files = {"file": location, "log": location.with_name(location.name + "-wal")}
-        return {name: one.stat().st_size if one.exists() else 0 for name, one in files.items()}
-    row = reader.one(_SERVER.size, {"schema": location.schema})
-    return {"tables": int(row[0]) if row else 0}
+def sizes_of_file(path: Path) -> dict[str, int]:
+    """Bytes of the file, and of the log beside it."""
+    files = {"file": path, "log": path.with_name(path.name + "-wal")}
+    return {name: one.stat().st_size if one.exists() else 0 for name, one in files.items()}
 
 
 def size_of_store(reader: Reader, location: Location) -> int:
-    return sum(sizes_of_store(reader, location).values())
+    """Bytes of a file and its log, or of the tables of a schema."""
+    if isinstance(location, Path):
+        return sum(sizes_of_file(location).values())
+    row = reader.one(_SERVER.size, {"schema": location.schema})
+    return int(row[0]) if row else 0
 
 
 def _meta(reader: Reader, name: str) -> str | None:

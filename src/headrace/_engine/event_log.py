@@ -16,7 +16,7 @@ from headrace._events.topic import check_topic
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import JobRef
 from headrace._jobs.model import RunOutcome
-from headrace._jobs.store import job_of, publish
+from headrace._jobs.store import job_of, lock_job, publish
 from headrace._ports.database import Reader, Transaction
 from headrace._runs.model import Begun, Ending, JobOfRun, NewRun, RunState
 from headrace._runs.store import SQL, begin
@@ -121,11 +121,11 @@ class EventLog:
         )  # fmt: skip
         return self.write(tx, new, lenient=True)
 
-    def is_wanted(self, reader: Reader, job: JobOfRun | None) -> bool:
+    def is_wanted(self, tx: Transaction, job: JobOfRun | None) -> bool:
         """Whether a run is to begin for this job: not when the job has ended, or is in another generation than the event that asks for it."""
         if job is None:
             return True
-        current = job_of(reader, Subject(job.kind, job.id))
+        current = lock_job(tx, Subject(job.kind, job.id))
         return current is not None and not current.terminal and current.generation == job.generation
 
     def begin(self, tx: Transaction, new: NewRun, policy: Policy) -> Begun:

@@ -1,9 +1,10 @@
 -- name: insert_run
--- Begin a run.
+-- Begin a run, unless another process has just begun one of this number.
 INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at, begun_at_pos,
                   job_kind, job_id, job_generation, job_owner)
 VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at,
         coalesce(:begun_at_pos, (SELECT max(pos) FROM events), 0), :job_kind, :job_id, :job_generation, :job_owner)
+ON CONFLICT (id, number) DO NOTHING
 RETURNING pk, begun_at_pos
 
 -- name: latest_run
@@ -17,8 +18,13 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, 
 FROM runs WHERE pk = :pk
 
 -- name: open_run
--- Whether a run is open.
+-- Whether a run is open, and stays so until the transaction ends.
 SELECT pk FROM runs WHERE pk = :pk AND finished_at IS NULL
+
+-- name: open_run
+-- dialect: postgres
+-- Whether a run is open, and stays so until the transaction ends.
+SELECT pk FROM runs WHERE pk = :pk AND finished_at IS NULL FOR UPDATE
 
 -- name: run_by_id
 -- The newest run of an id.

@@ -79,5 +79,14 @@ def write_anew(place: PostgresUrl, vault: Vault, note: Callable[[Transaction], N
         session.connection.close()
 
 
+def drop(place: PostgresUrl) -> None:
+    """Take a schema away with all that is in it."""
+    session = Session(connect(place, writes=True))
+    try:
+        session.control(f"DROP SCHEMA IF EXISTS {_quoted(place.schema)} CASCADE")
+    finally:
+        session.connection.close()
+
+
 def _quoted(table: str) -> str:
     return '"' + table.replace('"', '""') + '"'

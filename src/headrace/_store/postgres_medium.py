@@ -60,6 +60,9 @@ class PostgresMedium:
         row = session.control(_BEGIN)
         assert row is not None
         self._xid = row[0]
+        if self._tries:
+            # Those who were in each other's way take turns now, like those who publish: the one and only lock comes first.
+            session.one(_STORE.lock_log)
         if self._epoch is not None and row[1] != self._epoch:
             raise ownership.lost()
 

@@ -31,7 +31,9 @@ _TYPE = r"(?<!AS\ )\b(?P<type>INTEGER|BLOB|TEXT)\b"
 _WITHOUT_ROWID = r"(?P<rowid>\s*WITHOUT\s+ROWID\b)"
 
 _IN_STATEMENTS = re.compile(f"{_BYTES}|{_KEPT}|{_INSTR}|{_LIKE}|{_PARAMETER}", re.VERBOSE | re.DOTALL)
-_IN_MIGRATIONS = re.compile(f"{_BYTES}|{_KEPT}|{_INSTR}|{_KEY}|{_TYPE}|{_WITHOUT_ROWID}", re.VERBOSE | re.DOTALL)
+_IN_MIGRATIONS = re.compile(
+    f"{_BYTES}|{_KEPT}|{_INSTR}|{_LIKE}|{_KEY}|{_TYPE}|{_WITHOUT_ROWID}", re.VERBOSE | re.DOTALL
+)
 _TYPES = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _CHANGES = re.compile(r"\b(INSERT|UPDATE|DELETE|MERGE)\b", re.IGNORECASE)
 

@@ -22,7 +22,10 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
 from headrace._store.connection import Mode
+from headrace._store.database import WriterAndReaders
 from headrace._store.group_commit import answer_future
+from headrace._store.location import Location, PostgresUrl
+from headrace._store.opening import OwnedDatabase
 from headrace._store.sqlite import SqliteDatabase, _open
 from headrace.errors import EngineUnavailable
 from headrace.testing.faults import Crash
@@ -56,16 +59,11 @@ class Outfit:
     seed: str
 
 
-class MortalDatabase(SqliteDatabase):
+class MortalDatabase(WriterAndReaders):
     """A database that can die in the middle of everything, without anybody having to wait for it on the event loop."""
 
-    @classmethod
-    async def open(cls, path: Path, *, mode: Mode, vfs: str | None, vault: Vault) -> Self:
-        opened = await asyncio.to_thread(_open, path, mode, False, True, vfs, vault)
-        return cls(opened, asyncio.get_running_loop())
-
-    def __init__(self, opened: Any, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(opened, loop)
+    def __init__(self, *opened: Any, **more: Any) -> None:
+        super().__init__(*opened, **more)
         self._asked: set[asyncio.Future[Any]] = set()
         self._loop_thread = threading.get_ident()
         self._dying: threading.Thread | None = None
@@ -102,9 +100,26 @@ class MortalDatabase(SqliteDatabase):
                 answer.set_exception(EngineUnavailable(NO_ANSWER))
 
     async def buried(self) -> None:
-        """Wait until the file is free again."""
+        """Wait until the store is free again."""
         if self._dying is not None:
             await asyncio.to_thread(self._dying.join)
+
+
+class MortalFile(MortalDatabase, SqliteDatabase):
+    """A file."""
+
+    @classmethod
+    async def open(cls, path: Path, outfit: Outfit) -> Self:
+        opened = await asyncio.to_thread(_open, path, outfit.mode, False, True, outfit.vfs, outfit.vault)
+        return cls(opened, asyncio.get_running_loop())
+
+
+async def _open_mortal(location: Location, outfit: Outfit) -> OwnedDatabase:
+    if not isinstance(location, PostgresUrl):
+        return await MortalFile.open(location, outfit)
+    from headrace.testing._server import MortalServer
+
+    return await MortalServer.open(location, outfit.vault)
 
 
 class HarnessRun(Run[R]):
@@ -149,10 +164,9 @@ def _as_seen_from_outside() -> Iterator[None]:
 class Subject(Headrace):
     """Headrace under test."""
 
-    def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Path, outfit: Outfit) -> None:
+    def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Location, outfit: Outfit) -> None:
         super().__init__(pipelines, store=store, preflight="off", limits=outfit.limits)
         self._keeper = keeper
-        self._path = store
         self._outfit = outfit
         self._clock = outfit.clock
         self._strict = outfit.strict
@@ -165,10 +179,8 @@ class Subject(Headrace):
         self.engine._dispatcher._chance = random.Random(f"{self._outfit.seed}/retries")
         return self
 
-    async def _open_store(self) -> SqliteDatabase:
-        return await MortalDatabase.open(
-            self._path, mode=self._outfit.mode, vfs=self._outfit.vfs, vault=self._outfit.vault
-        )
+    async def _open_store(self) -> OwnedDatabase:
+        return await _open_mortal(self._location, self._outfit)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports
@@ -203,7 +215,8 @@ class Subject(Headrace):
 
     async def bury(self) -> None:
         """After a death: free the file, undo the wiring, stop the worker processes that a real death would have taken along."""
-        engine, database = self._engine, self._database
+        engine = self._engine
+        database: object = self._database
         if isinstance(database, MortalDatabase):
             await database.buried()
         await self.__aexit__(None, None, None)
