@@ -10,7 +10,7 @@ from headrace._base.vault import Vault
 from headrace._store.location import PostgresUrl
 from headrace._store.postgres import PostgresDatabase, _open
 from headrace._store.postgres_maintenance import drop
-from headrace.testing._subject import MortalDatabase
+from headrace.testing._mortal import MortalDatabase
 
 _PATIENCE = 5.0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,15 +18,13 @@ from headrace._base.vault import Vault
 from headrace._engine.commands import RunEnd, error_of
 from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._ports.clock import Clock
-from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
 from headrace._store.connection import Mode
-from headrace._store.database import WriterAndReaders
-from headrace._store.group_commit import answer_future
 from headrace._store.location import Location, PostgresUrl
 from headrace._store.opening import OwnedDatabase
 from headrace._store.sqlite import SqliteDatabase, _open
 from headrace.errors import EngineUnavailable
+from headrace.testing._mortal import MortalDatabase
 from headrace.testing.faults import Crash
 
 P = ParamSpec("P")
@@ -57,52 +54,6 @@ class Outfit:
     vfs: str | None
     vault: Vault
     seed: str
-
-
-class MortalDatabase(WriterAndReaders):
-    """A database that can die in the middle of everything, without anybody having to wait for it on the event loop."""
-
-    def __init__(self, *opened: Any, **more: Any) -> None:
-        super().__init__(*opened, **more)
-        self._asked: set[asyncio.Future[Any]] = set()
-        self._loop_thread = threading.get_ident()
-        self._dying: threading.Thread | None = None
-        self.is_dead = False
-
-    def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
-        if not self.is_dead:
-            super().submit(operation, done, isolated=isolated)
-
-    async def write(self, operation: Operation[T], *, isolated: bool = False) -> T:
-        answer: asyncio.Future[T] = self._loop.create_future()
-        self._asked.add(answer)
-        answer.add_done_callback(self._asked.discard)
-        self.submit(operation, answer_future(answer), isolated=isolated)
-        if self.is_dead:
-            self._tell_the_asked()
-        return await answer
-
-    def abandon(self) -> None:
-        """As a killed process would; callers are told that they will get no answer, as a broken connection would tell them."""
-        self.is_dead = True
-        if threading.get_ident() != self._loop_thread:
-            self._writer.abandon()
-            return
-        self._reader.close()
-        self._tell_the_asked()
-        if self._dying is None:
-            self._dying = threading.Thread(target=self._writer.abandon, name="headrace-undertaker", daemon=True)
-            self._dying.start()
-
-    def _tell_the_asked(self) -> None:
-        for answer in tuple(self._asked):
-            if not answer.done():
-                answer.set_exception(EngineUnavailable(NO_ANSWER))
-
-    async def buried(self) -> None:
-        """Wait until the store is free again."""
-        if self._dying is not None:
-            await asyncio.to_thread(self._dying.join)
 
 
 class MortalFile(MortalDatabase, SqliteDatabase):
