@@ -147,6 +147,11 @@ class LimitsSettings(_Group):
     )
     history_warning: int = Field(default=10_000, ge=1, description="A journal of so many rows is reported.")
     history: int = Field(default=50_000, ge=1, description="A journal of so many rows blocks its run.")
+    lease: Seconds = Field(
+        default=timedelta(seconds=15),
+        gt=timedelta(0),
+        description="On a database: without a sign of life for so long, what a process has of subscriptions is given to others.",
+    )
     drain: Seconds = Field(
         default=timedelta(seconds=10),
         description="How long steps may take to end when the process is asked to stop: seconds, or ISO 8601.",
@@ -175,6 +180,10 @@ class Settings(_Group):
     preflight: Literal["warn", "refuse", "off"] = Field(
         default="warn",
         description="What to do at start when open runs do not fit the code: `warn` and block those, `refuse` to start, or do not look.",
+    )
+    subscriptions: Literal["here", "workers"] = Field(
+        default="here",
+        description="On a database: whether the owner takes its share of the subscriptions (`here`) or leaves them all to `headrace worker` (`workers`).",
     )
 
 

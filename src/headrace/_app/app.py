@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -19,6 +18,8 @@ from headrace._app.feed import RunFeed
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
+from headrace._app.wires import Wires
+from headrace._app.worker import NO_WORKERS, this_worker
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
@@ -29,6 +30,7 @@ from headrace._base.vault import Vault
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
+from headrace._events.sharing import OWNER, Worker
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
@@ -38,7 +40,6 @@ from headrace._store.location import SCHEMA, Location, PostgresUrl, locate
 from headrace._store.opening import OwnedDatabase, open_store
 from headrace._store.pipeline_tables import upgrade
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
-from headrace.settings import read_settings
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -95,6 +96,7 @@ class Headrace(EventCalls):
     ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
+    ``subscriptions``: on a database, whether this process takes its share of them (``here``) or leaves them to `headrace worker` (``workers``).
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Headrace(EventCalls):
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
         keys: Sequence[str | bytes] = (),
+        subscriptions: Literal["here", "workers"] = "here",
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -120,7 +123,10 @@ class Headrace(EventCalls):
         self._limits = limits
         self._clock: Clock = SystemClock()
         self._strict = False
-        self._settings = dict(settings or {})
+        self._leaves_subscriptions = subscriptions == "workers"
+        if self._leaves_subscriptions and not isinstance(self._location, PostgresUrl):
+            raise ConfigurationError(NO_WORKERS)
+        self._wires = Wires(settings, stand_ins=stand_ins)
         self.stand_ins = stand_ins
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
@@ -148,6 +154,8 @@ class Headrace(EventCalls):
                 wired=wired,
                 limits=self._limits,
                 strict=self._strict,
+                share=self._share(database),
+                leaves_subscriptions=self._leaves_subscriptions,
             )
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
@@ -161,6 +169,13 @@ class Headrace(EventCalls):
     ) -> None:
         await self._stack.aclose()
         self._engine = None
+
+    def _share(self, database: OwnedDatabase) -> Worker | None:
+        if not database.is_shared or self._leaves_subscriptions:
+            return None
+        return this_worker(
+            f"{OWNER}{database.epoch}", {name: item[1].parts for name, item in self.registry.triggers.items()}
+        )
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
@@ -182,35 +197,7 @@ class Headrace(EventCalls):
         _report(found)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
-        if pipeline.wire is None:
-            return ()
-        built = pipeline.wire(**self._for_wiring(pipeline))
-        if isinstance(built, AbstractAsyncContextManager):
-            built = await self._stack.enter_async_context(built)
-        elif asyncio.iscoroutine(built):
-            built = await built
-        return built if isinstance(built, tuple) else (built,)
-
-    def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
-        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
-        assert pipeline.wire is not None
-        wanted = inspect.signature(pipeline.wire).parameters
-        given: dict[str, object] = {}
-        if "settings" in wanted:
-            given["settings"] = self._settings_of(pipeline)
-        if "stand_ins" in wanted:
-            given["stand_ins"] = self.stand_ins
-        return given
-
-    def _settings_of(self, pipeline: Pipeline) -> BaseModel:
-        if pipeline.settings is None:
-            raise ConfigurationError(
-                f"the wiring of pipeline {pipeline.name!r} asks for settings, and the pipeline has none: Pipeline(settings=...)"
-            )
-        if pipeline.name not in self._settings:
-            loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
-            self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
-        return self._settings[pipeline.name]
+        return await self._wires.build(pipeline, self._stack)
 
     @property
     def tables(self) -> Tables:
@@ -231,7 +218,7 @@ class Headrace(EventCalls):
         """Another text after each commit to the store, and after each start."""
         if self._database is None:
             return ""
-        return f"{self._database.epoch}-{self._database.counts().transactions}"
+        return f"{self._database.epoch}-{self._database.counts().transactions + self._database.heard}"
 
     @property
     def failure(self) -> str | None:

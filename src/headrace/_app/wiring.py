@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from headrace._app.app import Headrace
 from headrace._app.keys import keys_of
+from headrace._app.worker import Worker
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.engine import Limits
 from headrace.settings import LimitsSettings, Settings
@@ -31,6 +32,27 @@ def build(
         settings=of_pipelines,
         stand_ins=stand_ins,
         keys=keys_of(settings.store),
+        subscriptions=settings.subscriptions,
+    )
+
+
+def build_worker(
+    pipelines: Sequence[Pipeline],
+    settings: Settings,
+    *,
+    subscriptions: Sequence[str] | None = None,
+    of_pipelines: Mapping[str, BaseModel] | None = None,
+    stand_ins: bool = False,
+) -> Worker:
+    """The worker that these settings describe; nothing is opened yet."""
+    return Worker(
+        pipelines,
+        store=settings.store.location,
+        subscriptions=subscriptions,
+        limits=_limits(settings.limits),
+        settings=of_pipelines,
+        stand_ins=stand_ins,
+        keys=keys_of(settings.store),
     )
 
 
@@ -43,5 +65,6 @@ def _limits(settings: LimitsSettings) -> Limits:
         process_steps=settings.process_steps or os.cpu_count() or 1,
         history_warning=settings.history_warning,
         history=settings.history,
+        lease_seconds=settings.lease.total_seconds(),
         drain_seconds=settings.drain.total_seconds(),
     )

@@ -32,8 +32,10 @@ class Publication(NamedTuple):
 
 
 class EventLog:
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, *, call: Callable[[Transaction, int], None] | None = None) -> None:
+        """``call``: in a process that runs no runs, how the one that does hears of those that have something to do."""
         self.catalogue = catalogue
+        self._call = call or (lambda _tx, _run: None)
         self.wake: Callable[[int, int, Published], None]
         self.stop: Callable[[int, str], None]
         self._listeners: list[Callable[[], None]] = []
@@ -74,6 +76,7 @@ class EventLog:
         for run, command in woken:
             tx.run(SQL.event_came, {"run": run, "command": command})
             tx.run(SQL.poke_run, {"pk": run, "at": new.at})
+            self._call(tx, run)
         return Publication(published, woken, self._stopped_by(tx, published, new.at))
 
     def _stopped_by(self, tx: Transaction, published: Published, at: Instant) -> list[tuple[int, str]]:
@@ -84,6 +87,7 @@ class EventLog:
         found = tx.all(SQL.open_runs_of_job, {"kind": published.job, "id": published.subject})
         for pk, _ in found:
             tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
+            self._call(tx, pk)
         return [(pk, run_id) for pk, run_id in found]
 
     def write_end(
@@ -131,8 +135,11 @@ class EventLog:
     def begin(self, tx: Transaction, new: NewRun, policy: Policy) -> Begun:
         """Begin a run; one that had to go for it tells its job."""
         begun = begin(tx, new, policy)
+        if begun.created:
+            self._call(tx, begun.pk)
         if begun.replaced is None:
             return begun
+        self._call(tx, begun.replaced.pk)
         publication = self.write_end(
             tx,
             begun.id,

@@ -36,6 +36,8 @@ class Limits:
     history_warning: int = 10_000
     history: int = 50_000
     """Journal rows after which a run is blocked, so that it does not grow for ever."""
+    lease_seconds: float = 15.0
+    """Without a sign of life for so long, what a process has of subscriptions is given to others."""
     drain_seconds: float = 10.0
     """How long running steps may take to end when the engine is closed."""
 

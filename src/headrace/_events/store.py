@@ -295,7 +295,7 @@ def _cursor(row: Row) -> Cursor:
 
 def check_fence(tx: Transaction, cursor: Cursor) -> None:
     """Nothing may be written by whoever has lost the part to another process."""
-    row = tx.one(SQL.fence_of, {"subscription": cursor.subscription, "part": cursor.part})
+    row = tx.one(SQL.lock_cursor, {"subscription": cursor.subscription, "part": cursor.part})
     if row is None or row[0] != cursor.fence:
         raise StoreLost(f"part {cursor.part} of subscription {cursor.subscription!r} has gone to another process")
 
@@ -324,8 +324,9 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
     )
 
 
-def release(tx: Transaction, subscription: str, position: int) -> None:
-    tx.run(SQL.release, {"subscription": subscription, "pos": position})
+def release(tx: Transaction, subscription: str, position: int) -> bool:
+    """An event is held no more; False when it was not."""
+    return tx.run(SQL.release, {"subscription": subscription, "pos": position}) > 0
 
 
 def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:

@@ -79,6 +79,15 @@ class Database(Protocol):
         """Run a query on a read-only connection in the caller's thread; it sees all that was committed before the call."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it at the same time."""
+        ...
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        """Call back on the event loop when another process has committed something that it tells of; never where none can."""
+        ...
+
     def pending(self) -> int:
         """Operations handed over and not yet answered."""
         ...

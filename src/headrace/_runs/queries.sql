@@ -195,6 +195,10 @@ SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_patte
 -- The event that a run waits for is in the log.
 UPDATE event_waits SET came = 1 WHERE run = :run AND command = :command
 
+-- name: waits_met
+-- The waits of a run whose event is in the log, though the run may not have heard of it.
+SELECT command, topic, kind, subject, after FROM event_waits WHERE run = :run AND came = 1 ORDER BY command
+
 -- name: stop_wait
 -- A wait for an event is over.
 DELETE FROM event_waits WHERE run = :run AND command = :command

@@ -38,6 +38,18 @@ class WriterAndReaders:
     def read(self, query: Callable[[Reader], T]) -> T:
         return self._reader.read(query)
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    @property
+    def heard(self) -> int:
+        """How often another process told of something new."""
+        return 0
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        """Nobody else writes."""
+
     def pending(self) -> int:
         return self._writer.pending()
 

@@ -28,6 +28,11 @@ class OwnedDatabase(Database, Protocol):
 
     def counts(self) -> CommitCounts: ...
 
+    @property
+    def heard(self) -> int:
+        """How often another process told of something new."""
+        ...
+
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where the owner answers."""
         ...
@@ -58,6 +63,13 @@ async def open_store(location: Location, *, durability: Mode = "safe", vault: Va
     with _driver():
         from headrace._store.postgres import open_postgres
     return await open_postgres(location, vault=vault)
+
+
+async def open_beside(location: PostgresUrl, *, vault: Vault = PLAIN) -> Database:
+    """Write to a store beside its owner, which need not be there; made when absent."""
+    with _driver():
+        from headrace._store.postgres import open_postgres
+    return await open_postgres(location, owner=False, vault=vault)
 
 
 def open_reader(location: Location, *, vault: Vault = PLAIN) -> StoreReader:

@@ -9,7 +9,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import zip_longest
 
-from headrace._ports.database import Statement, Transaction
+from headrace._ports.database import Reader, Statement, Transaction
 from headrace._store.postgres_text import definitions_rewritten
 from headrace._store.statements import load
 from headrace.errors import DefinitionError, StoreTooNew
@@ -87,12 +87,27 @@ def _without_comments(sql: str) -> str:
     return re.sub(r"--[^\n]*", "", sql)
 
 
+def check(reader: Reader, sets: Iterable[TableSet]) -> None:
+    """Raise where the tables of pipelines are not those that this code knows; for processes that are not to change them."""
+    for tables in sets:
+        version, newest = _version(reader, tables), len(tables.migrations)
+        if version != newest:
+            todo = "start their owner with this code first" if version < newest else "run the newer code here, too"
+            raise StoreTooNew(
+                f"the tables of pipeline {tables.owner!r} have version {version}, and this code needs {newest}; {todo}"
+            )
+
+
+def _version(reader: Reader, tables: TableSet) -> int:
+    row = reader.one(_QUERIES.meta_value, {"name": f"tables:{tables.owner}"})
+    return 0 if row is None else int(row[0])
+
+
 def upgrade(tx: Transaction, sets: Iterable[TableSet]) -> None:
     """Bring the tables of pipelines up to date."""
     for tables in sets:
         name, newest = f"tables:{tables.owner}", len(tables.migrations)
-        row = tx.one(_QUERIES.meta_value, {"name": name})
-        version = 0 if row is None else int(row[0])
+        version = _version(tx, tables)
         if version > newest:
             raise StoreTooNew(
                 f"the tables of pipeline {tables.owner!r} have version {version}, and this code knows {newest}; run the newer code"

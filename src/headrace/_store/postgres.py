@@ -23,6 +23,7 @@ from headrace._store.ownership import Owner
 from headrace._store.postgres_connection import Session, connect
 from headrace._store.postgres_medium import PostgresMedium
 from headrace._store.postgres_migration import migrate, schema_version
+from headrace._store.postgres_news import News
 from headrace._store.statements import load
 from headrace.errors import ConfigurationError, StoreBusy, StoreError
 
@@ -233,6 +234,37 @@ class PostgresDatabase(WriterAndReaders):
         reader = PostgresReader(opened.place, patience=patience, vault=opened.session.vault)
         medium = PostgresMedium(opened.session, opened.place, epoch=epoch, patience=patience)
         super().__init__(GroupCommit(medium, loop, _nothing_left), reader, loop)
+        self._medium = medium
+        self._news: News | None = None
+        self._heard = 0
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    @property
+    def heard(self) -> int:
+        return self._heard
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        def heard(what: str) -> None:
+            self._heard += 1
+            told(what)
+
+        self._news = News(self.place, self._loop, told=heard, is_own=self._medium.is_own)
+
+    async def close(self) -> None:
+        self._stop_listening()
+        await super().close()
+
+    def abandon(self) -> None:
+        self._stop_listening()
+        super().abandon()
+
+    def _stop_listening(self) -> None:
+        if self._news is not None:
+            self._news.close()
+            self._news = None
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where the owner answers."""

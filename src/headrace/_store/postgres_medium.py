@@ -45,6 +45,7 @@ class PostgresMedium:
         self._clock = SystemClock()
         # Connections that the server may still hold open, with their locks, though this process has lost them.
         self._former = [_known_as(session)]
+        self._pids = [former["pid"] for former in self._former]
         self._xid = ""
         self._acknowledged = ""
         self._tries = 0
@@ -123,6 +124,10 @@ class PostgresMedium:
         self.session.run(_STORE.set_meta, {"name": "left_in_order", "value": "yes"})
         self.session.control("COMMIT")
 
+    def is_own(self, pid: int) -> bool:
+        """Whether that is what the server calls the connection that writes."""
+        return pid in self._pids
+
     # When the connection was lost
 
     def _come_back(self, failure: StoreError) -> None:
@@ -182,6 +187,7 @@ class PostgresMedium:
             raise
         self.session.use(connection)
         self._former = self._former[-1:]
+        self._pids = [former["pid"] for former in self._former]
         self._lost_at = None
         log.info("store.connected_again", store=str(self._place))
 

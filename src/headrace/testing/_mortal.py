@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from headrace._engine.engine import NO_ANSWER
@@ -37,6 +38,14 @@ class MortalDatabase(WriterAndReaders):
         if self.is_dead:
             self._tell_the_asked()
         return await answer
+
+    @property
+    def is_shared(self) -> bool:
+        """A harness is alone with its store."""
+        return False
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        """So nobody tells it anything."""
 
     def abandon(self) -> None:
         """As a killed process would; callers are told that they will get no answer, as a broken connection would tell them."""
