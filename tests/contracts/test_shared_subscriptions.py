@@ -150,8 +150,10 @@ def written(app: Headrace) -> list[tuple[str, int]]:
     return [(subject, number) for subject, number in app.database.read(lambda reader: reader.all(WRITTEN))]
 
 
-async def say(app: Headrace, topic: str, *, subjects: int = 12, numbers: int = 4) -> list[tuple[str, int]]:
-    said = [(f"s{subject}", number) for number in range(numbers) for subject in range(subjects)]
+async def say(
+    app: Headrace, topic: str, *, subjects: int = 12, numbers: int = 4, first: int = 0
+) -> list[tuple[str, int]]:
+    said = [(f"s{subject}", first + number) for number in range(numbers) for subject in range(subjects)]
     await asyncio.gather(*(app.publish(topic, number, subject=subject) for subject, number in said))
     return said
 
@@ -250,7 +252,7 @@ async def test_what_a_dead_worker_had_is_taken_when_its_lease_is_over(town: Town
 
     dying.engine.kill()
     await until(app, lambda: shares(app) == {other.name: PARTS})
-    said += await say(app, "seen", numbers=1)
+    said += await say(app, "seen", numbers=1, first=4)
     await until(app, lambda: set(town.seen) >= set(said))
 
     assert in_order(town.books[other.name].seen)
@@ -400,10 +402,11 @@ async def test_what_workers_told_a_dead_owner_is_done_by_the_next(postgres: Post
         await stack.enter_async_context(owner)
         worker = await stack.enter_async_context(Worker([pipeline(book)], store=postgres, limits=QUICK))
         await owner.start(patient, "p")
-        await owner.publish("ask", 21, subject="q")
-        await owner.publish("question", 7, subject="p")
+        await until(owner, lambda: dict(owner.counts()) == {"waiting": 1})
         owner.engine.kill()
         database = worker.engine._database
+        for topic, number, subject in (("ask", 21, "q"), ("question", 7, "p")):
+            await worker.engine._publish(topic, number, subject=subject, event_id=topic, source="", time=None, cause="")
         while len(database.read(lambda reader: reader.all(SQL.calls, {"count": 9}))) < 2:
             await database.write(lambda tx: None)
         next_owner = Headrace([pipeline(book)], store=postgres, limits=QUICK, subscriptions="workers")

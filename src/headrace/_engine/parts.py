@@ -17,7 +17,7 @@ from headrace._base import faultpoints, log
 from headrace._base.clock import Instant, to_micros
 from headrace._base.recorded_error import describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
-from headrace._events.model import Cursor, Event, Held, Subject
+from headrace._events.model import Cursor, Event, Held, PartLost, Subject
 from headrace._events.sharing import PartName, leave_part
 from headrace._events.store import (
     SQL,
@@ -411,7 +411,7 @@ class Part:
         def done(result: Any, error: BaseException | None) -> None:
             if self._closed:
                 return
-            if isinstance(error, StoreLost):
+            if isinstance(error, PartLost):
                 self.lose()
             elif error is not None:
                 self.around.journal.fail(error)
@@ -701,7 +701,7 @@ class TransactionPart(Part):
 
     def _broke(self, prepared: list[tuple[Subject, Work | None]], error: BaseException) -> None:
         """A handler raised, and everything of its transaction is undone: find out which one, and let the others pass."""
-        if isinstance(error, StoreLost):
+        if isinstance(error, PartLost):
             self.lose()
         elif len(prepared) == 1:
             position, subject = self._queue[0]
@@ -794,7 +794,7 @@ class TransactionPart(Part):
                 return
             if found is None:
                 assert error is not None
-                if isinstance(error, StoreLost):
+                if isinstance(error, PartLost):
                     self.lose()
                 else:
                     self._failed(lane, error)
