@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from headrace._app.listing import counts_of, newest
+from headrace._base.clock import from_datetime
 from headrace._base.wording import count
+from headrace._events.sharing import live_workers
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._store import health
@@ -99,6 +101,10 @@ def examine_store(reader: Reader, location: Location, now: datetime, *, owned: b
         if many := totals.get(state, 0):
             hint = f"see: headrace runs ls --state {state}"
             yield Finding("warn", "runs", f"{count(many, 'run')} {state}", hint)
+    if workers := live_workers(reader, from_datetime(now)):
+        named = ", ".join(f"{worker.pid} on {worker.host}" for worker in workers)
+        verb = "works" if len(workers) == 1 else "share the work"
+        yield Finding("ok", "workers", f"{count(len(workers), 'process')} {verb} for subscriptions: {named}")
     last = newest(reader)
     if last is not None and last.created_at > now:
         detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
