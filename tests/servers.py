@@ -85,13 +85,15 @@ def shared_postgres(meeting_place: Path) -> Iterator[PostgresServer]:
     """The server that the processes of one test run share; they meet in a folder."""
     address = meeting_place / "postgres.json"
     with (meeting_place / "postgres.users").open("w") as users:
-        fcntl.flock(users, fcntl.LOCK_EX)
-        if not address.exists():
-            server = _begin()
-            address.write_text(json.dumps(asdict(server)))
-            _let_keep(users.name, address, server)
-        server = PostgresServer(**json.loads(address.read_text()))
-        fcntl.flock(users, fcntl.LOCK_SH)
+        with (meeting_place / "postgres.door").open("w") as door:
+            # Who holds the lock of the users keeps it to the end, so who begins is decided by another one.
+            fcntl.flock(door, fcntl.LOCK_EX)
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if not address.exists():
+                server = _begin()
+                address.write_text(json.dumps(asdict(server)))
+                _let_keep(users.name, address, server)
+            server = PostgresServer(**json.loads(address.read_text()))
         yield server
 
 

@@ -103,8 +103,7 @@ def examine_store(reader: Reader, location: Location, now: datetime, *, owned: b
             yield Finding("warn", "runs", f"{count(many, 'run')} {state}", hint)
     if workers := live_workers(reader, from_datetime(now)):
         named = ", ".join(f"{worker.pid} on {worker.host}" for worker in workers)
-        verb = "works" if len(workers) == 1 else "share the work"
-        yield Finding("ok", "workers", f"{count(len(workers), 'process')} {verb} for subscriptions: {named}")
+        yield Finding("ok", "workers", f"{count(len(workers), 'worker')} for subscriptions: process {named}")
     last = newest(reader)
     if last is not None and last.created_at > now:
         detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
