@@ -12,11 +12,13 @@ from typing import TypeVar
 
 import pytest
 
-from headrace import Headrace, Pipeline, flow, receive, sleep, step, use
+from headrace import Event, Headrace, Pipeline, Statement, Transaction, flow, on, receive, sleep, step, use, wait_event
+from headrace._app.worker import Worker
 from headrace._engine.engine import Limits
 from headrace._store.location import PostgresUrl
 from headrace._store.opening import OwnedDatabase
 from headrace._store.postgres import open_postgres
+from headrace._store.postgres_text import definitions_rewritten
 from headrace.errors import StoreBusy
 from headrace.testing.invariants import check_invariants
 from tests.servers import PostgresServer
@@ -121,3 +123,68 @@ async def test_runs_end_as_if_nothing_had_happened(
     assert totals == [3 + 10 + 11 + number for number in numbers]
     assert set(counts.effects.values()) == {1}
     assert problems == []
+
+
+TABLE = "CREATE TABLE IF NOT EXISTS written (pk INTEGER PRIMARY KEY, subject TEXT NOT NULL, number INTEGER NOT NULL)"
+MAKE = Statement("make", TABLE, definitions_rewritten(TABLE))
+WRITE = Statement("write", "INSERT INTO written (subject, number) VALUES (:subject, :number)")
+WRITTEN = Statement("written", "SELECT subject, number FROM written ORDER BY pk")
+SUBJECTS, NUMBERS = 6, 8
+
+
+@step(transactional=True)
+def write(tx: Transaction, event: Event[int]) -> None:
+    tx.run(WRITE, {"subject": event.subject, "number": event.data})
+
+
+async def look(event: Event[int]) -> None:
+    use(Counts).effects[f"{event.subject}/{event.data}"] += 1
+
+
+@flow(id="listener-{subject}")
+async def listener(subject: str) -> list[int]:
+    return [(await wait_event("said", subject=subject)).data for _ in range(NUMBERS)]
+
+
+def listening(counts: Counts) -> Pipeline:
+    triggers = [on("said", look, parts=3), on("said", write, parts=3)]
+    return Pipeline("ears", flows=[listener], triggers=triggers, wire=lambda: counts)
+
+
+async def speak(app: Headrace, subject: str) -> None:
+    for number in range(NUMBERS):
+        await insist(lambda: app.publish("said", number, subject=subject, id=f"{subject}/{number}"))  # noqa: B023
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+async def test_events_reach_handlers_and_runs_as_if_nothing_had_happened(
+    seed: int, wire: Wire, postgres: PostgresUrl, postgres_server: PostgresServer
+) -> None:
+    """An owner and a worker, whose connections break one by one and together: no event is skipped, and none counts twice."""
+    place = PostgresUrl(postgres_server.url_at(wire.port), postgres.schema)
+    counts = Counts()
+    limits = Limits(idle_runs=2, lease_seconds=1)
+    subjects = [f"s{number}" for number in range(SUBJECTS)]
+    said = sorted((subject, number) for subject in subjects for number in range(NUMBERS))
+
+    async with (
+        OnWire([listening(counts)], store=place, limits=limits) as app,
+        Worker([listening(counts)], store=place, limits=limits),
+    ):
+        await app.database.write(lambda tx: tx.run(MAKE))
+        runs = [await app.start(listener, subject) for subject in subjects]
+        breaking = asyncio.create_task(break_it(wire, random.Random(seed)))
+        await asyncio.gather(*(speak(app, subject) for subject in subjects))
+        heard = await asyncio.gather(*(insist(run.result) for run in runs))
+        breaking.cancel()
+        wire.come_up()
+        while len(written := await insist(lambda: app.database.write(lambda tx: tx.all(WRITTEN)))) < len(said):
+            continue
+        while len(counts.effects) < len(said):
+            await insist(lambda: app.database.write(lambda tx: None))
+
+    assert heard == [list(range(NUMBERS))] * SUBJECTS
+    assert sorted(written) == said
+    assert sorted(counts.effects) == [f"{subject}/{number}" for subject, number in said]
+    assert await asyncio.to_thread(check_invariants, postgres) == []
