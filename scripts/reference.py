@@ -35,7 +35,7 @@ class Hole:
 JSON_OF_THE_CLI = """\
 `--json` writes one JSON document to standard output, also when something is refused: then it is a [Problem](http.md#problem).
 Only a command line that cannot be read is told on standard error, with exit code 2.
-The commands of `runs`, `events`, `jobs` and `deadletters` give the objects of the [HTTP API](http.md):
+The commands of `runs`, `events`, `jobs`, `deadletters` and `webhooks` give the objects of the [HTTP API](http.md):
 
 | command | object |
 |---|---|
@@ -62,7 +62,7 @@ The commands of `runs`, `events`, `jobs` and `deadletters` give the objects of t
 | `deadletters ls` | [DeadLetterPage](http.md#deadletterpage) |
 | `deadletters show`, `redrive ID`, `dismiss` | [PlainDeadLetter](http.md#plaindeadletter) |
 | `deadletters redrive --all` | [Redriven](http.md#redriven) |
-| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows` and `subscriptions` by pipeline, `runs` by state, `preflight` as below or null, `stand_ins`, `needs_token` |
+| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows`, `subscriptions` and `webhooks` by pipeline, `runs` by state, `preflight` as below or null, `stand_ins`, `needs_token` |
 | `new` | `name`, `folder`, `files` |
 | `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
 | `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
@@ -74,6 +74,10 @@ The commands of `runs`, `events`, `jobs` and `deadletters` give the objects of t
 | `tokens new` | [MadeToken](http.md#madetoken) |
 | `tokens ls` | [TokenList](http.md#tokenlist) |
 | `tokens revoke` | [TokenView](http.md#tokenview) |
+| `webhooks add`, `rotate` | [NewSecret](http.md#newsecret) |
+| `webhooks ls` | [EndpointList](http.md#endpointlist) |
+| `webhooks show`, `enable`, `disable`, `rm` | [EndpointView](http.md#endpointview) |
+| `webhooks test` | [AttemptView](http.md#attemptview) |
 | `bench` | `machine` and `measured`, times in the unit of their name |
 """
 
@@ -163,7 +167,7 @@ def _kind(kind: Any) -> str:
         return ", ".join(f"`{word}`" for word in get_args(kind))
     label = {"timedelta": "duration", "Path | PostgresUrl": "Path` or `URL"}
     if get_origin(kind) is tuple:
-        return "names"
+        return "durations" if "timedelta" in str(kind) else "names"
     words = [item for item in get_args(kind) if item is not type(None)] or [kind]
     name = " | ".join(item.__name__ if inspect.isclass(item) else str(item) for item in words)
     return f"`{label.get(name, name).replace('SecretStr', 'secret')}`".replace("|", "\\|")
@@ -175,6 +179,9 @@ def _default(field: Any) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
+    if isinstance(value, tuple) and value:
+        texts = [TypeAdapter(type(one)).dump_json(one).decode().strip(chr(34)) for one in value]
+        return f"`{','.join(texts)}`"
     return (
         "none" if value in (None, ()) else f"`{TypeAdapter(field.annotation).dump_json(value).decode().strip(chr(34))}`"
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headrace._authoring.retry import Retry
     from headrace._authoring.step import step
     from headrace._authoring.trigger import on
+    from headrace._authoring.webhook import EventDraft, Webhook, WebhookCall
     from headrace._events.model import Event, Published
     from headrace._events.schema import EventType
     from headrace._jobs.lifecycle import Lifecycle
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Event",
+    "EventDraft",
     "EventType",
     "Headrace",
     "Job",
@@ -50,6 +52,8 @@ __all__ = [
     "Statement",
     "Tables",
     "Transaction",
+    "Webhook",
+    "WebhookCall",
     "continue_as_new",
     "flow",
     "load_statements",
@@ -73,6 +77,7 @@ __all__ = [
 # Names are loaded when they are used first: `headrace --help` needs none of them, a worker process needs no store.
 _HOME = {
     "Event": "headrace._events.model",
+    "EventDraft": "headrace._authoring.webhook",
     "EventType": "headrace._events.schema",
     "Job": "headrace._jobs.model",
     "Lifecycle": "headrace._jobs.lifecycle",
@@ -87,6 +92,8 @@ _HOME = {
     "Run": "headrace._app.app",
     "Statement": "headrace._ports.database",
     "Transaction": "headrace._ports.database",
+    "Webhook": "headrace._authoring.webhook",
+    "WebhookCall": "headrace._authoring.webhook",
     "flow": "headrace._authoring.flow",
     "step": "headrace._authoring.step",
 }

@@ -25,6 +25,7 @@ HeadraceError
     ├── ServiceUnavailable          worth another attempt
     │   └── RateLimited             carries `retry_after`
     ├── ServiceRefused              not worth one
+    │   └── EndpointGone            the other side wants no more webhooks
     └── UnexpectedAnswer            not worth one
 """
 
@@ -36,6 +37,7 @@ __all__ = [
     "ConfigurationError",
     "Conflict",
     "DefinitionError",
+    "EndpointGone",
     "EngineUnavailable",
     "EventNotFound",
     "FlowNotFound",
@@ -310,7 +312,9 @@ class WebhookRefused(HeadraceError):
 
 
 class ServiceError(HeadraceError):
-    """An outside service did not do what was asked."""
+    """An outside service did not do what was asked; ``status`` is that of its answer, if ``send`` of webhooks got one."""
+
+    status: int | None = None
 
 
 class ServiceUnavailable(ServiceError):
@@ -327,6 +331,10 @@ class RateLimited(ServiceUnavailable):
 
 class ServiceRefused(ServiceError):
     """The service understood and said no; another attempt would get the same answer."""
+
+
+class EndpointGone(ServiceRefused):
+    """The other side has answered 410: it wants no more webhooks."""
 
 
 class UnexpectedAnswer(ServiceError):

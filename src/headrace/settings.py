@@ -29,6 +29,7 @@ __all__ = [
     "Setting",
     "Settings",
     "StoreSettings",
+    "WebhooksSettings",
     "read_settings",
 ]
 
@@ -64,6 +65,12 @@ def _check_host(name: str) -> str:
         raise ValueError(f"{name!r} is no host name; give names without scheme and port, for example runs.example.org")
     return name
 
+
+def _read_durations(given: object) -> object:
+    return tuple(part.strip() for part in given.split(",") if part.strip()) if isinstance(given, str) else given
+
+
+Durations = Annotated[tuple[Seconds, ...], BeforeValidator(_read_durations)]
 
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(_check_host)], ...], BeforeValidator(_read_names)]
 
@@ -131,6 +138,20 @@ class ServerSettings(_Group):
     )
 
 
+class WebhooksSettings(_Group):
+    """How events are sent to the endpoints of `headrace webhooks`."""
+
+    timeout: Seconds = Field(
+        default=timedelta(seconds=15),
+        gt=timedelta(0),
+        description="How long an endpoint may take to answer: seconds, or ISO 8601.",
+    )
+    waits: Durations = Field(
+        default=tuple(timedelta(seconds=seconds) for seconds in (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)),
+        description="Between the attempts to deliver one event, with commas between them; after the last attempt it is a dead letter.",
+    )
+
+
 class LimitsSettings(_Group):
     """How much at once; none of these changes what happens, only when."""
 
@@ -176,6 +197,7 @@ class Settings(_Group):
     store: StoreSettings = StoreSettings()
     server: ServerSettings = ServerSettings()
     limits: LimitsSettings = Field(default_factory=LimitsSettings)
+    webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     log: LogSettings = LogSettings()
     preflight: Literal["warn", "refuse", "off"] = Field(
         default="warn",
@@ -326,7 +348,7 @@ def _shown(value: object) -> str:
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} s"
     if isinstance(value, tuple):
-        return ",".join(map(str, value)) or "none"
+        return ",".join(map(_shown, value)) or "none"
     return str(value)
 
 

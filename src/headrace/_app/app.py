@@ -12,12 +12,15 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.endpoints import Endpoints, Outgoing
 from headrace._app.event_calls import EventCalls
 from headrace._app.examination import size_of_store, sizes_of_file
 from headrace._app.feed import RunFeed
+from headrace._app.incoming import Incoming, WebhookAnswer
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
+from headrace._app.watchers import Watchers, WatcherView
 from headrace._app.wires import Wires
 from headrace._app.worker import NO_WORKERS, this_worker
 from headrace._authoring import guard
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 PreflightMode = Literal["warn", "refuse", "off"]
 _PREFLIGHT_SECONDS = 1.0
@@ -95,6 +99,7 @@ class Headrace(EventCalls):
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
+    ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
     ``subscriptions``: on a database, whether this process takes its share of them (``here``) or leaves them to `headrace worker` (``workers``).
     """
@@ -113,6 +118,7 @@ class Headrace(EventCalls):
         stand_ins: bool = False,
         keys: Sequence[str | bytes] = (),
         subscriptions: Literal["here", "workers"] = "here",
+        outgoing: Outgoing | None = None,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
@@ -131,7 +137,12 @@ class Headrace(EventCalls):
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: OwnedDatabase | None = None
+        self._outgoing = outgoing or Outgoing()
+        self._webhooks: Endpoints | None = None
+        self.incoming = Incoming(self.registry, self._wires.settings_of)
         self._conditions: list[Callable[[Reader], None]] = []
+        self._wired: dict[str, tuple[object, ...]] = {}
+        self._watchers: Watchers | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -146,19 +157,27 @@ class Headrace(EventCalls):
             if sets:
                 await database.write(lambda tx: upgrade(tx, sets))
             self._check_fit()
-            wired = {pipeline.name: (*await self._wire(pipeline), self.tables) for pipeline in self.pipelines}
+            self._check_webhooks()
+            for pipeline in self.pipelines:
+                self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
                 clock=self._clock,
-                wired=wired,
+                wired=self._wired,
                 limits=self._limits,
                 strict=self._strict,
                 share=self._share(database),
                 leaves_subscriptions=self._leaves_subscriptions,
             )
+            self._webhooks = Endpoints(database, self._clock, self._engine.delivery, self._outgoing)
+            self._webhooks.open()
+            self._stack.push_async_callback(self._webhooks.close)
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
+            self._stack.push_async_callback(self._watchers.stop)
+            self._begin_watchers()
         except BaseException:
             await self._stack.aclose()
             raise
@@ -168,14 +187,21 @@ class Headrace(EventCalls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
-        self._engine = None
+        self._engine = self._webhooks = None
+
+    def _begin_watchers(self) -> None:
+        assert self._watchers is not None
+        self._watchers.begin()
+
+    @property
+    def watchers(self) -> tuple[WatcherView, ...]:
+        """What the pipelines keep running beside their flows, and how it is."""
+        return () if self._watchers is None else self._watchers.views()
 
     def _share(self, database: OwnedDatabase) -> Worker | None:
-        if not database.is_shared or self._leaves_subscriptions:
+        if not database.is_shared:
             return None
-        return this_worker(
-            f"{OWNER}{database.epoch}", {name: item[1].parts for name, item in self.registry.triggers.items()}
-        )
+        return this_worker(f"{OWNER}{database.epoch}", {})
 
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
@@ -183,6 +209,9 @@ class Headrace(EventCalls):
 
     async def _open_store(self) -> OwnedDatabase:
         return await open_store(self._location, durability=self._durability, vault=self._vault)
+
+    def _check_webhooks(self) -> None:
+        self.incoming.check()
 
     def _check_fit(self) -> None:
         if self._preflight == "off":
@@ -197,7 +226,16 @@ class Headrace(EventCalls):
         _report(found)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
-        return await self._wires.build(pipeline, self._stack)
+        return await self._wires.build(pipeline, self._stack, self.tables)
+
+    def use(self, kind: type[T], *, pipeline: str | None = None) -> T:
+        """What a wiring built, by its type, for routes and programs; name the pipeline where several built such a thing."""
+        names = [pipeline] if pipeline is not None else list(self._wired)
+        found = [thing for name in names for thing in self._wired.get(name, ()) if isinstance(thing, kind)]
+        if len(found) == 1:
+            return found[0]
+        trouble = "more than one wiring built such a thing; say pipeline=" if found else "no wiring built such a thing"
+        raise ConfigurationError(f"use({kind.__name__}): {trouble}; see Pipeline(wire=...)")
 
     @property
     def tables(self) -> Tables:
@@ -237,6 +275,13 @@ class Headrace(EventCalls):
         if self._engine is None:
             raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
         return self._engine
+
+    @property
+    def webhooks(self) -> Endpoints:
+        """Where events go as webhooks: endpoints can be added, disabled and removed while it runs."""
+        if self._webhooks is None:
+            raise EngineUnavailable("Headrace is not running; use it inside 'async with Headrace(...) as app:'")
+        return self._webhooks
 
     @property
     def database(self) -> Database:
@@ -322,6 +367,28 @@ class Headrace(EventCalls):
         """Tell other processes where this one answers for its store."""
         if self._database is not None:
             self._database.announce(address=address, token_file=token_file)
+
+    async def resume_subscription(self, name: str) -> None:
+        """Let a paused subscription go on where it stopped."""
+        self.webhooks.check_may_resume(name)
+        await super().resume_subscription(name)
+
+    async def receive_webhook(self, name: str, body: bytes, headers: Mapping[str, str]) -> WebhookAnswer:
+        """What ``POST /webhooks/NAME`` does, for programs with a server of their own: check the sender, publish what the webhook becomes.
+
+        ``body`` is what came over the wire, byte for byte. The event is on disk when this returns; the same webhook gets the first answer
+        again. A webhook without ``secret`` and ``token`` is not guarded here.
+        """
+        full = self.registry.find_webhook(name)
+        told = self.incoming.read(full, headers, body, self._clock.now())
+        if told.draft is None:
+            log.info("webhook.ignored", webhook=full, id=told.id)
+            return WebhookAnswer(webhook=full, accepted=False, event=None, position=None)
+        draft = told.draft
+        published = await self.publish(
+            draft.topic, told.plain_data, subject=draft.subject, id=told.event_id, source=f"webhooks/{full}", time=draft.time, plain=True,
+        )  # fmt: skip
+        return WebhookAnswer(webhook=full, accepted=True, event=published.id, position=published.position)
 
     async def send(self, run: Run[Any] | RunRef | str, topic: str, value: object = None) -> None:
         """Leave a message for an open run; it is stored before anyone waits for it."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headrace._ports.database import Statement
 from headrace._store.statements import load
 
-_PACKAGES = ("headrace._runs", "headrace._events", "headrace._jobs")
+_PACKAGES = ("headrace._runs", "headrace._events", "headrace._jobs", "headrace._endpoints")
 
 
 def questions() -> Mapping[str, Statement]:

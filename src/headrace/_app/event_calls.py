@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from headrace._app.event_feed import EventFeed, EventFilter
 from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
@@ -23,7 +24,7 @@ from headrace._events.store import (
 from headrace._events.store import history_of as history_of_subject
 from headrace._jobs.lifecycle import JobRef, Lifecycle
 from headrace._jobs.model import Job, JobRecord
-from headrace._jobs.store import as_job, job_of, list_jobs
+from headrace._jobs.store import as_job, counts, job_of, list_jobs
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader
 from headrace._runs.store import runs_of_job
@@ -72,6 +73,22 @@ class EventCalls:
         found = self.database.read(lambda reader: newest_events(reader, pattern=topic, before=before, count=count))
         return [self.registry.catalogue.topics.event(record) for record in found]
 
+    def follow(
+        self,
+        topic: str = "#",
+        *,
+        subject: str | None = None,
+        job: str | None = None,
+        where: str = "",
+        after: int | None = None,
+    ) -> EventFeed:
+        """Events as they come into the log, batch by batch; with ``after`` first those behind that position, 0 being the beginning.
+
+        ``subject`` and ``job`` (a lifecycle) keep to what they are about, ``where`` is a filter text such as ``'data.tries < 3'``.
+        """
+        wanted = EventFilter.of(topic=topic, subject=subject, job=job, where=where)
+        return EventFeed(self.engine.log, self.database, wanted, after=after)
+
     async def history_of(self, subject: str | JobRef, *, after: int = 0, count: int = 1_000) -> list[Event[Any]]:
         """The events of a subject in order, behind a sequence number."""
         about = Subject("", subject) if isinstance(subject, str) else subject.subject
@@ -86,14 +103,21 @@ class EventCalls:
         *,
         state: str | None = None,
         search: str | None = None,
+        before: int | None = None,
         count: int = 100,
     ) -> list[Job[Any]]:
-        """Jobs, the one that moved last first."""
+        """Jobs, the one that moved last first; ``before`` is the position of the last one of the page before."""
         name = None if lifecycle is None else self._lifecycle(lifecycle).name
         found = self.database.read(
-            lambda reader: list_jobs(reader, lifecycle=name, state=state, search=search, count=count)
+            lambda reader: list_jobs(reader, lifecycle=name, state=state, search=search, before=before, count=count)
         )
         return [as_job(record, self._lifecycle(record.subject.kind)) for record in found]
+
+    async def job_counts(self, lifecycle: str | Lifecycle[Any]) -> dict[str, int]:
+        """How many jobs are in each state; states without any are not named."""
+        name = self._lifecycle(lifecycle).name
+        found = self.database.read(counts)
+        return {state: number for (kind, state), number in found.items() if kind == name}
 
     async def job(self, lifecycle: str | Lifecycle[Any], id: str) -> Job[Any]:
         """How a job is at this moment."""
@@ -151,7 +175,7 @@ class EventCalls:
 
     def _subscriptions(self, reader: Reader) -> list[SubscriptionView]:
         delivery = self.engine.delivery
-        triggers = {name: trigger for name, (_, trigger) in self.registry.triggers.items()}
+        triggers = {name: trigger for name, (_, trigger) in delivery.known.items()}
         return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
 
     async def pause_subscription(self, name: str) -> None:
@@ -175,11 +199,12 @@ class EventCalls:
 
         ``dry_run`` only counts them.
         """
-        if subscription not in self.registry.triggers:
+        known = self.engine.delivery.known
+        if subscription not in known:
             raise NotFound(
                 f"there is no subscription {subscription!r} here; `headrace events subscriptions` lists them"
             )
-        patterns = self.registry.triggers[subscription][1].patterns
+        patterns = known[subscription].trigger.patterns
 
         def look(reader: Reader) -> tuple[int, int]:
             begin = after if after is not None else 0 if since is None else position_at(reader, from_datetime(since))
@@ -220,7 +245,9 @@ class EventCalls:
         """Try all dead letters again, of one subscription if given; returns how many. Those that nobody would try stay as they are."""
         found = self.database.read(
             lambda reader: [
-                letter.pk for letter in all_dead(reader, subscription) if letter.subscription in self.registry.triggers
+                letter.pk
+                for letter in all_dead(reader, subscription)
+                if letter.subscription in self.engine.delivery.known
             ]
         )
         tried = 0

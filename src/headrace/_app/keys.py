@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from headrace._base.vault import Vault, read_key
+from headrace._endpoints import store as endpoints
 from headrace._events import store as events
 from headrace._idempotency import store as idempotency
 from headrace._jobs import store as jobs
@@ -13,7 +14,7 @@ from headrace._store.places import Place
 from headrace.errors import ConfigurationError
 from headrace.settings import StoreSettings
 
-PLACES: tuple[Place, ...] = (*runs.PLACES, *events.PLACES, *jobs.PLACES, *idempotency.PLACES)
+PLACES: tuple[Place, ...] = (*runs.PLACES, *events.PLACES, *jobs.PLACES, *idempotency.PLACES, *endpoints.PLACES)
 """Where stored values stand, in all capabilities."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import TYPE_CHECKING
 
+from headrace._app.tables import Tables
 from headrace._authoring.pipeline import Pipeline
 from headrace.errors import ConfigurationError
 from headrace.settings import read_settings
@@ -21,29 +22,32 @@ class Wires:
         self._settings = dict(settings or {})
         self._stand_ins = stand_ins
 
-    async def build(self, pipeline: Pipeline, stack: AsyncExitStack) -> tuple[object, ...]:
+    async def build(self, pipeline: Pipeline, stack: AsyncExitStack, tables: Tables) -> tuple[object, ...]:
         """What the wiring of a pipeline makes; what has an end ends with the stack."""
         if pipeline.wire is None:
             return ()
-        built = pipeline.wire(**self._wanted_by(pipeline))
+        built = pipeline.wire(**self._wanted_by(pipeline, tables))
         if isinstance(built, AbstractAsyncContextManager):
             built = await stack.enter_async_context(built)
         elif asyncio.iscoroutine(built):
             built = await built
         return built if isinstance(built, tuple) else (built,)
 
-    def _wanted_by(self, pipeline: Pipeline) -> dict[str, object]:
-        """Those of ``settings`` and ``stand_ins`` that the wiring asks for by name."""
+    def _wanted_by(self, pipeline: Pipeline, tables: Tables) -> dict[str, object]:
+        """Those of ``settings``, ``stand_ins`` and ``tables`` that the wiring asks for by name."""
         assert pipeline.wire is not None
         wanted = inspect.signature(pipeline.wire).parameters
         given: dict[str, object] = {}
         if "settings" in wanted:
-            given["settings"] = self._settings_of(pipeline)
+            given["settings"] = self.settings_of(pipeline)
         if "stand_ins" in wanted:
             given["stand_ins"] = self._stand_ins
+        if "tables" in wanted:
+            given["tables"] = tables
         return given
 
-    def _settings_of(self, pipeline: Pipeline) -> BaseModel:
+    def settings_of(self, pipeline: Pipeline) -> BaseModel:
+        """The settings of a pipeline, read when they are wanted first."""
         if pipeline.settings is None:
             raise ConfigurationError(
                 f"the wiring of pipeline {pipeline.name!r} asks for settings, and the pipeline has none: Pipeline(settings=...)"

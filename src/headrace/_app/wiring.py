@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel
 
 from headrace._app.app import Headrace
+from headrace._app.endpoints import Outgoing
 from headrace._app.keys import keys_of
 from headrace._app.worker import Worker
 from headrace._authoring.pipeline import Pipeline
@@ -32,6 +33,7 @@ def build(
         settings=of_pipelines,
         stand_ins=stand_ins,
         keys=keys_of(settings.store),
+        outgoing=Outgoing(timeout=settings.webhooks.timeout, waits=settings.webhooks.waits),
         subscriptions=settings.subscriptions,
     )
 

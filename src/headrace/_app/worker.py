@@ -80,7 +80,9 @@ class Worker:
             self._stack.push_async_callback(database.close)
             database.read(lambda reader: check(reader, [item.tables for item in self.pipelines if item.tables]))
             tables = Tables(database)
-            wired = {item.name: (*await self._wires.build(item, self._stack), tables) for item in self.pipelines}
+            wired = {
+                item.name: (*await self._wires.build(item, self._stack, tables), tables) for item in self.pipelines
+            }
             self._engine = Subscriber(
                 registry=self.registry,
                 database=database,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,28 +13,35 @@ from typing import TYPE_CHECKING, Any
 from headrace._authoring.flow import Flow
 from headrace._authoring.guard import inspect_flow
 from headrace._authoring.trigger import Trigger
+from headrace._authoring.webhook import Webhook
 from headrace._events.schema import EventType
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import Lifecycle
 from headrace._store.pipeline_tables import load_tables
-from headrace.errors import DefinitionError, FlowNotFound
+from headrace.errors import DefinitionError, FlowNotFound, NotFound
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+Watcher = Callable[[Any], Awaitable[None]]
+"""An async function that gets the running ``Headrace``."""
 Wiring = Callable[..., Any] | Callable[..., AbstractAsyncContextManager[Any]]
 
 
 class Pipeline:
     """Flows that belong together, what starts them, what they say, and the wiring that gives their steps what they use.
 
-    ``triggers`` are made by ``on``; ``events`` declare the data of topics; ``lifecycles`` the jobs that events move.
+    ``triggers`` are made by ``on``; ``webhooks`` take what other systems tell; ``events`` declare the data of topics; ``lifecycles`` the
+    jobs that events move.
     ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
     environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router) and ``commands`` (a click group) are named as
     ``module:attribute`` and imported when they are needed.
 
     ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
-    finds by type. It gets those of ``settings`` and ``stand_ins`` that it has parameters for.
+    finds by type. It gets those of ``settings``, ``stand_ins`` and ``tables`` that it has parameters for.
+
+    ``watchers`` are async functions that run as long as Headrace does, beside the flows: each gets the running ``Headrace``, watches
+    something outside, and publishes what it sees. One that raises is begun again, later each time.
     """
 
     def __init__(
@@ -42,12 +50,14 @@ class Pipeline:
         *,
         flows: Sequence[Flow[Any, Any]] = (),
         triggers: Sequence[Trigger] = (),
+        webhooks: Sequence[Webhook] = (),
         events: Sequence[EventType[Any]] = (),
         lifecycles: Sequence[Lifecycle[Any]] = (),
         tables: str | None = None,
         settings: type[BaseModel] | None = None,
         routes: str | None = None,
         commands: str | None = None,
+        watchers: Sequence[Watcher] = (),
         wire: Wiring | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -74,16 +84,28 @@ class Pipeline:
             raise DefinitionError(
                 f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with on(..., name=...)"
             )
+        taken = [webhook.name for webhook in webhooks]
+        for twice in {item for item in taken if taken.count(item) > 1}:
+            raise DefinitionError(f"Pipeline({name!r}): two webhooks are called {twice!r}; give one another name")
+        for webhook in webhooks:
+            webhook.check_setting(settings)
+        for watcher in watchers:
+            if not inspect.iscoroutinefunction(watcher):
+                raise DefinitionError(
+                    f"Pipeline({name!r}): {watcher!r} in watchers is no async function; write: async def watch(app): ..."
+                )
         Catalogue(events, lifecycles)  # two types of one topic, two lifecycles of one name
         self.name = name
         self.flows = tuple(flows)
         self.triggers = tuple(triggers)
+        self.webhooks = tuple(webhooks)
         self.events = tuple(events)
         self.lifecycles = tuple(lifecycles)
         self.tables = None if tables is None else load_tables(tables, owner=name)
         self.settings = settings
         self.routes = _place(name, "routes", routes)
         self.commands = _place(name, "commands", commands)
+        self.watchers = tuple(watchers)
         self.wire = wire
 
     def __repr__(self) -> str:
@@ -108,6 +130,8 @@ class Registry:
     catalogue: Catalogue = field(default_factory=Catalogue)
     triggers: Mapping[str, tuple[Pipeline, Trigger]] = field(default_factory=dict)
     """By the name of the subscription: ``pipeline.name``."""
+    webhooks: Mapping[str, tuple[Pipeline, Webhook]] = field(default_factory=dict)
+    """The same for those that come in."""
 
     @staticmethod
     def of(pipelines: Iterable[Pipeline]) -> Registry:
@@ -136,12 +160,16 @@ class Registry:
         triggers = {
             f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.triggers
         }
+        webhooks = {
+            f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.webhooks
+        }
         return Registry(
             MappingProxyType(flows),
             MappingProxyType(owners),
             MappingProxyType(names),
             catalogue,
             MappingProxyType(triggers),
+            MappingProxyType(webhooks),
         )
 
     def name_of(self, flow: Flow[Any, Any]) -> str:
@@ -158,3 +186,13 @@ class Registry:
         if len(matches) == 1:
             return matches[0]
         raise FlowNotFound(name, tuple(self.flows))
+
+    def find_webhook(self, name: str) -> str:
+        """The full name of a webhook for a full or an unambiguous short one."""
+        matches = [full for full in self.webhooks if name in (full, full.split(".", 1)[1])]
+        if len(matches) == 1:
+            return matches[0]
+        # Whoever asks may be anybody, so the others are not told.
+        raise NotFound(
+            f"there is no webhook {name!r} here; it is named 'pipeline.name', as in Pipeline(webhooks=[Webhook('name', ...)])"
+        )

@@ -15,24 +15,30 @@ from headrace._events.filter import compile_filter
 from headrace._events.model import Event
 from headrace._events.topic import check_pattern, matches_any
 from headrace._jobs.lifecycle import Lifecycle
+from headrace._jobs.model import Job
 from headrace.errors import DefinitionError, ValueRefused
 
 Where = str | Callable[[Event[Any]], bool]
 Since = Literal["now", "beginning"]
+Arguments = Callable[[Event[Any]], tuple[Any, ...]] | Callable[[Event[Any], Job[Any]], tuple[Any, ...]]
 
 HANDLER_RETRY = Retry(attempts=8, first=1, factor=2, ceiling=timedelta(minutes=5))
 """What a handler gets that says nothing else: about two minutes of trying, then a dead letter."""
 
 
 class Trigger:
-    """What ``on`` makes: a durable subscription, and what becomes of its events."""
+    """What ``on`` makes: a durable subscription, and what becomes of its events.
+
+    Those of the runtime itself may be ``raw``: they get events with their data as they stand in the log, whatever type is declared.
+    ``at_once`` bounds how many events of a function are handled at the same time.
+    """
 
     def __init__(
         self,
         topics: str | Sequence[str],
         target: Flow[Any, Any] | Step[Any, Any] | Callable[..., Any],
         *,
-        args: Callable[[Event[Any]], tuple[Any, ...]] | None,
+        args: Arguments | None,
         name: str | None,
         where: Where | None,
         retry: Retry | None,
@@ -40,12 +46,17 @@ class Trigger:
         since: Since,
         job: Lifecycle[Any] | None,
         parts: int,
+        raw: bool = False,
+        at_once: int | None = None,
     ) -> None:
+        self.raw = raw
+        self.at_once = at_once
         self.patterns = _patterns(topics)
         self.name = name or _name_of(target)
         self.flow = target if isinstance(target, Flow) else None
         self.handler = None if isinstance(target, Flow) else _as_step(target, self._where(), timeout)
-        self.args = args
+        self.args: Callable[..., tuple[Any, ...]] | None = args
+        self.takes_job = args is not None and len(_needed(args)) > 1
         self.since = since
         self.job = job
         self.parts = parts
@@ -57,11 +68,11 @@ class Trigger:
         """Whether the topic is one of its own."""
         return matches_any(self.patterns, topic)
 
-    def arguments(self, event: Event[Any]) -> bytes:
-        """The input of the run that this event starts."""
+    def arguments(self, event: Event[Any], job: Job[Any] | None = None) -> bytes:
+        """The input of the run that this event starts; ``job`` for those that ``takes_job``."""
         assert self.flow is not None
         if self.args is not None:
-            given = self.args(event)
+            given = self.args(event, job) if self.takes_job else self.args(event)
             if not isinstance(given, tuple):
                 raise DefinitionError(
                     f"{self._where()}: args= returned {type(given).__name__}; it has to be a tuple: (event.data,)"
@@ -96,6 +107,8 @@ class Trigger:
             raise DefinitionError(
                 f"{where}: job={self.job.name!r} needs ends= in its lifecycle: the events that tell how the run ended"
             )
+        if self.takes_job and self.job is None:
+            raise DefinitionError(f"{where}: args= takes the job too, so say of which lifecycle: job=...")
         if self.parts < 1 or self.parts > 64:
             raise DefinitionError(f"{where}: parts={self.parts}; use 1 to 64")
 
@@ -110,7 +123,7 @@ def on(
     topics: str | Sequence[str],
     target: Flow[Any, Any] | Step[Any, Any] | Callable[..., Any],
     *,
-    args: Callable[[Event[Any]], tuple[Any, ...]] | None = None,
+    args: Arguments | None = None,
     name: str | None = None,
     where: Where | None = None,
     retry: Retry | None = None,
@@ -121,7 +134,8 @@ def on(
 ) -> Trigger:
     """Subscribe to topics (patterns too): each event starts ``target`` if it is a flow, once per event, or is given to it if it is a function.
 
-    A flow gets ``args(event)``, or the event itself. With ``job`` the run works for the job that the event is about.
+    A flow gets ``args(event)``, or the event itself. With ``job`` the run works for the job that the event is about, and ``args`` may
+    take that job too: ``args=lambda event, job: (job.id, job.data)``.
     A function gets the event; it may be async or plain, or a ``@step``; one with ``transactional=True`` gets (tx, event) and handles each
     event exactly once. Events of one subject come in order, those of different subjects at the same time; a failed one is tried again by
     ``retry`` while later ones of its subject wait, then it becomes a dead letter.
@@ -160,13 +174,16 @@ def _name_of(target: object) -> str:
     return str(name)
 
 
+def _needed(fn: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [item for item in inspect.signature(fn).parameters.values() if item.default is item.empty]
+
+
 def _as_step(target: Step[Any, Any] | Callable[..., Any], where: str, timeout: Seconds | None) -> Step[Any, Any]:
     fn = target.fn if isinstance(target, Step) else target
     if not callable(fn):
         raise DefinitionError(f"{where}: {target!r} is neither a flow nor a function")
     transactional = isinstance(target, Step) and target.mode == "transaction"
-    needed = [item for item in inspect.signature(fn).parameters.values() if item.default is item.empty]
-    if len(needed) != (2 if transactional else 1):
+    if len(_needed(fn)) != (2 if transactional else 1):
         raise DefinitionError(f"{where}: a handler takes {'(tx, event)' if transactional else '(event)'}")
     if not isinstance(target, Step):
         return Step(fn, name=None, timeout=timeout, retry=None, cpu=False, at_most_once=False, transactional=False)

@@ -27,6 +27,10 @@ COMMANDS = {
         _HERE + "deadletters:deadletters",
         "Look at events that could not be handled; try again, or let be.",
     ),
+    "webhooks": (
+        _HERE + "webhooks:webhooks",
+        "Send events to other systems: add their addresses, look how it goes, steer it.",
+    ),
     "tokens": (_HERE + "tokens:tokens", "Let others ask the server: make tokens, list them, revoke them."),
     "new": (_HERE + "new:new", "Make a folder with a pipeline of your own that runs at once."),
     "preflight": (_HERE + "preflight:preflight", "Say which open runs would not go on with this code."),

@@ -118,9 +118,9 @@ def change_store(
     if must_exist and not is_there(location):
         raise Problem(f"there is no store at {location}", code="no_store", hint="give its path: --store FILE")
     check_writable(location)
+    vault = vault_of(load_settings().settings.store)
 
     async def work() -> T:
-        vault = vault_of(load_settings().settings.store)
         database = await open_store(location, vault=vault)
         try:
             return await change(database, SystemClock())

@@ -24,6 +24,7 @@ class Holder(Protocol):
     """Who works on the parts."""
 
     def parts(self) -> Sequence[Part]: ...
+    def served(self) -> dict[str, int]: ...
     def take(self, cursor: Cursor, held: list[Held]) -> None: ...
     def wake(self) -> None: ...
 
@@ -56,7 +57,6 @@ class Claims:
 
     def drain(self) -> None:
         """Keep what this process has, and take no more."""
-        self._me = replace(self._me, parts={})
         self._draining = True
 
     def close(self) -> None:
@@ -75,10 +75,12 @@ class Claims:
             return
         self._cancel()
         self._looking = True
+        # Which they are changes while it runs: a person adds an endpoint, and a process that leaves is there for none.
+        self._me = me = replace(self._me, parts={} if self._draining else self._holder.served())
         held = {part.name: part.cursor.fence for part in self._holder.parts()}
         at = self._around.clock.now()
         self._around.journal.submit(
-            lambda tx: take_share(tx, self._me, held, at, lease=self._lease),
+            lambda tx: take_share(tx, me, held, at, lease=self._lease),
             lambda found, error: self._looked(held, found, error),
         )
 

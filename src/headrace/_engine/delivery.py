@@ -7,8 +7,8 @@ when it is tried again, and later events of its subject wait behind it, in the l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace._base import log
 from headrace._engine.claims import Claims
@@ -34,11 +34,21 @@ from headrace._store.companion import with_companion
 from headrace.errors import Conflict, EngineUnavailable, NotFound, StoreBusy, StoreError
 
 if TYPE_CHECKING:
+    from headrace._authoring.trigger import Trigger
     from headrace._ports.database import Transaction
 
 
+class Subscribed(NamedTuple):
+    """Who reads: the name of a pipeline, and its trigger."""
+
+    pipeline: str
+    trigger: Trigger
+
+
 class Delivery:
-    """``share``: as whom this process takes part where several share the parts; without it, it has all, or none where it ``leaves`` them.
+    """``share``: as whom this process takes part where several share the parts; without it, it has all of them.
+
+    ``leaves``: what pipelines declare is left to workers; subscriptions that were added since are known here alone, and stay here.
 
     ``is_owner``: it makes the cursors as its code wants them, and what was the former owner's is free. ``lease_seconds``: see ``Limits``.
     """
@@ -56,10 +66,15 @@ class Delivery:
         self._around = around
         self._fail = fail
         self._is_owner = is_owner
-        self._has_all = share is None and not leaves
+        self._leaves = leaves
+        self._share = share
         self._claims = None if share is None else Claims(around, share, lease_seconds, self, fail)
         self._loop = asyncio.get_running_loop()
         self._parts: list[Part] = []
+        self.known: dict[str, Subscribed] = {
+            name: Subscribed(pipeline.name, trigger) for name, (pipeline, trigger) in around.registry.triggers.items()
+        }
+        """What reads the log here, by the name of the subscription: what pipelines declare, and what was added since."""
         self._pumping = False
         self._is_open = False
         self._stop_listening: Callable[[], None] | None = None
@@ -68,21 +83,21 @@ class Delivery:
 
     def open(self) -> None:
         """Take up every subscription where it was left."""
-        triggers = self._around.registry.triggers
+        known = dict(self.known)
         at = self._around.clock.now()
 
         def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
             if self._is_owner:
                 follow_owner(tx)
-            for name, (_, trigger) in triggers.items():
+            for name, (_, trigger) in known.items():
                 if self._is_owner or not cursors_of(tx, name):
                     open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
-            if not self._has_all:
+            if self._claims is not None:
                 return []
             return [
                 (cursor, held_of(tx, name))
                 for name, cursors in all_cursors(tx).items()
-                if base_name(name) in triggers
+                if base_name(name) in known
                 for cursor in cursors
             ]
 
@@ -91,14 +106,15 @@ class Delivery:
                 self._fail(error or EngineUnavailable("the subscriptions could not be taken up"))
                 return
             for cursor, held in found:
-                self.take(cursor, held)
+                if base_name(cursor.subscription) in self.known:  # it may have been removed meanwhile
+                    self.take(cursor, held)
             if self._claims is not None:
                 self._claims.look()
             self.wake()
 
         self._is_open = True
-        if triggers:
-            self._stop_listening = self._around.log.listen(self.wake)
+        self._stop_listening = self._around.log.listen(self.wake)
+        if known:
             self._around.journal.submit(operation, opened)
 
     def parts(self) -> tuple[Part, ...]:
@@ -107,20 +123,13 @@ class Delivery:
     def take(self, cursor: Cursor, held: list[Held]) -> None:
         """Work on a part from here on."""
         base = base_name(cursor.subscription)
-        pipeline, trigger = self._around.registry.triggers[base]
+        pipeline, trigger = self.known[base]
         transactional = trigger.flow is not None or (
             trigger.handler is not None and trigger.handler.mode == "transaction"
         )
         kind = TransactionPart if transactional else FunctionPart
         part = kind(
-            self._around,
-            base,
-            pipeline.name,
-            trigger,
-            cursor,
-            wake=self.wake,
-            over=self._replay_is_over,
-            gone=self._is_gone,
+            self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over, gone=self._is_gone
         )
         self._parts.append(part)
         part.open([item for item in held if part.is_its(slot_of(item.subject))])
@@ -162,6 +171,17 @@ class Delivery:
             part.close()
 
     # Sharing
+
+    def served(self) -> dict[str, int]:
+        """The subscriptions that this process takes its share of, and of how many parts each is."""
+        if self._share is not None and not self._is_owner:
+            return dict(self._share.parts)
+        declared = self._around.registry.triggers
+        return {
+            name: subscribed.trigger.parts
+            for name, subscribed in self.known.items()
+            if not (self._leaves and name in declared)
+        }
 
     def look(self) -> None:
         """Something has changed about who has which part."""
@@ -210,9 +230,29 @@ class Delivery:
             tell(tx, "parts")
 
         await self._around.database.write(with_companion(operation))
+        self.switch(subscription, paused=paused)
+
+    def switch(self, subscription: str, *, paused: bool) -> None:
+        """What ``pause`` does, where the file says so already."""
         for part in self._parts_of(subscription):
             part.pause(paused)
         self.wake()
+
+    def add(self, subscription: str, subscribed: Subscribed, cursors: Sequence[Cursor]) -> None:
+        """Begin to read for a subscription whose cursors are new in the file."""
+        self.known[subscription] = subscribed
+        if self._claims is None:
+            for cursor in cursors:
+                self.take(cursor, [])
+        self.look()
+        self.wake()
+
+    def remove(self, subscription: str) -> None:
+        """Read no more for a subscription that the file has no more; what is under way is told to nobody."""
+        self.known.pop(subscription, None)
+        for part in self._parts_of(subscription):
+            part.close()
+            self._parts.remove(part)
 
     async def redrive(self, pk: int) -> None:
         """Try a dead letter again, alone: events of its subject that were handled meanwhile stay handled."""
@@ -252,7 +292,7 @@ class Delivery:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
         self._check(subscription)
         at = self._around.clock.now()
-        parts = self._around.registry.triggers[subscription][1].parts
+        parts = self.known[subscription].trigger.parts
 
         def operation(tx: Transaction) -> list[Cursor]:
             end = min(until, last_position(tx)) if until is not None else last_position(tx)
@@ -262,7 +302,7 @@ class Delivery:
             return make_replay(tx, f"{subscription}{REPLAY_MARK}{number}", parts=parts, after=after, until=end, at=at)
 
         cursors = await self._around.database.write(with_companion(operation))
-        if self._has_all:
+        if self._claims is None:
             for cursor in cursors:
                 self.take(cursor, [])
         self.look()
@@ -277,12 +317,13 @@ class Delivery:
             lambda _result, _error: None,
         )
         part.close()
-        self._parts.remove(part)
+        if part in self._parts:
+            self._parts.remove(part)
 
     def _check(self, subscription: str) -> None:
-        known = self._around.registry.triggers
-        if subscription not in known:
-            raise NotFound(f"there is no subscription {subscription!r} here; known are {', '.join(known) or 'none'}")
+        if subscription not in self.known:
+            known = ", ".join(self.known) or "none"
+            raise NotFound(f"there is no subscription {subscription!r} here; known are {known}")
 
     def _parts_of(self, subscription: str) -> list[Part]:
         return [part for part in self._parts if part.subscription == subscription]

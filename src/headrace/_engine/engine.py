@@ -33,9 +33,11 @@ from headrace._engine.resident import Resident, UnderWay
 from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
-from headrace._events.model import Event, NewEvent, Published
+from headrace._events.model import Event, NewEvent, Published, Subject
 from headrace._events.sharing import Worker
 from headrace._jobs.lifecycle import JobRef
+from headrace._jobs.model import JobRecord
+from headrace._jobs.store import job_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Ending, JobOfRun, Message, NewRun, RunRecord, RunState
@@ -209,6 +211,7 @@ class EmbeddedEngine:
         self._journal.close()
         self._memory.clear()
         self.changes.close()
+        self.log.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
 
@@ -416,7 +419,10 @@ class EmbeddedEngine:
         )
 
     def run_for(self, trigger: Trigger, event: Event[Any]) -> NewRun | None:
-        return run_for(trigger, event, self.new_run)
+        return run_for(trigger, event, self.new_run, self._job_of)
+
+    def _job_of(self, subject: Subject) -> JobRecord | None:
+        return self.database.read(lambda reader: job_of(reader, subject))
 
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
         return self.new_run(

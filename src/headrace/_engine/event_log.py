@@ -16,8 +16,8 @@ from headrace._events.topic import check_topic
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import JobRef
 from headrace._jobs.model import RunOutcome
-from headrace._jobs.store import job_of, lock_job, publish
-from headrace._ports.database import Reader, Transaction
+from headrace._jobs.store import lock_job, publish
+from headrace._ports.database import Reader, SqlValue, Transaction
 from headrace._runs.model import Begun, Ending, JobOfRun, NewRun, RunState
 from headrace._runs.store import SQL, begin
 from headrace.errors import ValueRefused
@@ -39,6 +39,7 @@ class EventLog:
         self.wake: Callable[[int, int, Published], None]
         self.stop: Callable[[int, str], None]
         self._listeners: list[Callable[[], None]] = []
+        self.is_closed = False
 
     def new_event(
         self,
@@ -107,11 +108,16 @@ class EventLog:
         if job is None or not job.owner:
             return None
         lifecycle = self.catalogue.lifecycles.by_name.get(job.kind)
-        current = None if lifecycle is None else job_of(tx, Subject(job.kind, job.id))
+        # Who else works for it must be known until this is committed.
+        current = None if lifecycle is None else lock_job(tx, Subject(job.kind, job.id))
         if lifecycle is None or current is None or current.generation != job.generation:
             return None
-        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state)
+        of_job: dict[str, SqlValue] = {"kind": job.kind, "id": job.id, "generation": job.generation}
+        others = tx.one(SQL.works_for_job, of_job) is not None
+        event = lifecycle.end_of(_outcome(run_id, state, result, error), current.state, others=others)
         if event is None:
+            if not current.terminal:
+                tx.run(SQL.hand_over, {"id": run_id, "number": number})
             return None
         topic, value = event
         try:
@@ -167,9 +173,15 @@ class EventLog:
             listener()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call back whenever the log has grown; returns what ends it."""
+        """Call back whenever the log has grown, and when it grows no more; returns what ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def close(self) -> None:
+        """Nothing more will come; listeners are called a last time."""
+        self.is_closed = True
+        for listener in tuple(self._listeners):
+            listener()
 
 
 def waits_for(reader: Reader, published: Published) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from headrace._base.clock import Instant, to_micros
 from headrace._base.recorded_error import describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
 from headrace._events.model import Cursor, Event, Held, PartLost, Subject
+from headrace._events.schema import raw_event
 from headrace._events.sharing import PartName, leave_part
 from headrace._events.store import (
     SQL,
@@ -274,6 +275,8 @@ class Part:
         record = self.around.database.read(lambda reader: event_at(reader, position))
         if record is None:
             raise StoreLost(f"the event at position {position} is gone from the log")
+        if self.trigger.raw:
+            return raw_event(record)
         return self.around.registry.catalogue.topics.event(record)
 
     # Held events
@@ -428,12 +431,18 @@ class FunctionPart(Part):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self._undone: dict[int, None] = {}  # positions in the order of the log
+        self._running = 0
+        self._ready: deque[Lane] = deque()
         self._handled = False
         self._saving = False
 
     @property
     def reached(self) -> int:
         return next(iter(self._undone)) - 1 if self._undone else self._read
+
+    @property
+    def is_idle(self) -> bool:
+        return self.working == len(self._ready)  # those wait for room, and nothing of them has begun
 
     def _is_full(self) -> bool:
         return len(self._undone) >= _MOST_IN_MEMORY
@@ -455,6 +464,10 @@ class FunctionPart(Part):
         if lane.position is None:
             self._go_on(lane)
 
+    def pause(self, paused: bool) -> None:
+        super().pause(paused)
+        self._use_room()
+
     def _resume(self, lane: Lane) -> None:
         if lane.held is not None:
             self._wait(lane, lane.held)
@@ -472,6 +485,9 @@ class FunctionPart(Part):
 
     def _attempt(self, lane: Lane) -> None:
         assert lane.position is not None
+        if self._running == self.trigger.at_once:
+            self._ready.append(lane)
+            return
         try:
             event = self._event(lane.position)
             wanted = self.trigger.predicate is None or self.trigger.predicate(event)
@@ -488,9 +504,15 @@ class FunctionPart(Part):
             return
         faultpoints.hit("handler.before", self.trigger.handler)
         lane.attempt = HandlerAttempt(self, lane, event, lane.number)
+        self._running += 1
         self.around.attempts.offer(lane.attempt, None)
 
+    def _use_room(self) -> None:
+        while self._ready and self._running != self.trigger.at_once and not (self._paused or self._closed):
+            self._attempt(self._ready.popleft())
+
     def ended(self, attempt: HandlerAttempt, result: Any, error: BaseException | None) -> None:
+        self._running -= 1
         lane = attempt.lane
         if self._closed or lane.attempt is not attempt or attempt.stopping is Stop.SHUTDOWN:
             return
@@ -503,6 +525,7 @@ class FunctionPart(Part):
             self._succeeded(lane)
         else:
             self._failed(lane, error)
+        self._use_room()
         self._wake()
 
     def _succeeded(self, lane: Lane) -> None:

@@ -26,9 +26,11 @@ from headrace._engine.memory import Limits
 from headrace._engine.parts import Surroundings
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
-from headrace._events.model import Event, Published
+from headrace._events.model import Event, Published, Subject
 from headrace._events.sharing import Worker, call_owner
 from headrace._jobs.lifecycle import JobRef
+from headrace._jobs.model import JobRecord
+from headrace._jobs.store import job_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database
 from headrace._runs.model import Begun, JobOfRun, NewRun, RunState
@@ -129,7 +131,10 @@ class Subscriber:
     # What deliveries and handlers ask for
 
     def run_for(self, trigger: Trigger, event: Event[Any]) -> NewRun | None:
-        return run_for(trigger, event, self._new_run)
+        return run_for(trigger, event, self._new_run, self._job_of)
+
+    def _job_of(self, subject: Subject) -> JobRecord | None:
+        return self._database.read(lambda reader: job_of(reader, subject))
 
     def _new_run(
         self, flow: Flow[Any, Any], run_id: str, arguments: bytes, *, begun_at_pos: int, job: JobOfRun | None

@@ -134,6 +134,18 @@ UPDATE cursors SET paused = :paused WHERE subscription = :subscription OR substr
 -- All parts of all subscriptions, and who has which.
 SELECT subscription, part, holder, until, fence, paused FROM cursors ORDER BY subscription, part
 
+-- name: drop_cursors
+-- A subscription is there no more, nor are its replays.
+DELETE FROM cursors WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
+
+-- name: drop_held
+-- What it would have tried again.
+DELETE FROM held WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
+
+-- name: dismiss_letters
+-- Nobody will try its dead letters again.
+UPDATE dead_letters SET state = 'dismissed', at = :at WHERE subscription = :subscription AND state IN ('dead', 'redriven')
+
 -- name: claim_part
 -- Take a part that nobody holds, or whose holder has not been heard of for too long; the fence shuts out whoever had it.
 UPDATE cursors SET holder = :holder, until = :until, fence = fence + 1
@@ -159,7 +171,7 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until
 
 -- name: keep_worker
 -- It is alive.
-UPDATE workers SET until = :until WHERE name = :name
+UPDATE workers SET until = :until, subscriptions = :subscriptions WHERE name = :name
 
 -- name: live_workers
 -- Who works for which subscriptions.

@@ -32,7 +32,7 @@ PartName = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """A process that works for subscriptions; ``parts`` says of which how many parts there have to be."""
+    """A process that works for subscriptions; ``parts`` says of which, and of how many parts each has to be."""
 
     name: str
     host: str
@@ -103,11 +103,12 @@ def take_share(tx: Transaction, me: Worker, held: Mapping[PartName, int], at: In
 
 
 def _say_alive(tx: Transaction, me: Worker, at: Instant, until: Instant) -> None:
-    if tx.run(SQL.keep_worker, {"name": me.name, "until": until}):
+    subscriptions = json.dumps(dict(me.parts), sort_keys=True)
+    if tx.run(SQL.keep_worker, {"name": me.name, "until": until, "subscriptions": subscriptions}):
         return
     tx.run(SQL.forget_workers, {"before": at - _LEASES_UNTIL_FORGOTTEN * (until - at), "kind": ""})
     entry: dict[str, SqlValue] = {"name": me.name, "host": me.host, "pid": me.pid, "at": at, "until": until}
-    tx.run(SQL.enter_worker, entry | {"subscriptions": json.dumps(dict(me.parts), sort_keys=True)})
+    tx.run(SQL.enter_worker, entry | {"subscriptions": subscriptions})
     tell(tx, "parts")  # whoever has too many by now learns it at once
 
 
@@ -178,10 +179,10 @@ def follow_owner(tx: Transaction) -> None:
 
 
 def live_workers(reader: Reader, at: Instant) -> list[Live]:
-    return [
-        Live(name, json.loads(subscriptions), host, pid, began_at)
-        for name, subscriptions, host, pid, began_at, _ in reader.all(SQL.live_workers, {"at": at})
-    ]
+    """Those that work for subscriptions now; an owner that leaves them all to others, and who is about to go, do not."""
+    rows = reader.all(SQL.live_workers, {"at": at})
+    found = [Live(name, json.loads(parts), host, pid, began_at) for name, parts, host, pid, began_at, _ in rows]
+    return [live for live in found if live.parts]
 
 
 def tell(tx: Transaction, what: str) -> None:

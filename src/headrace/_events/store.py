@@ -264,6 +264,14 @@ def pause_subscription(tx: Transaction, subscription: str, *, paused: bool) -> N
     )
 
 
+def drop_subscription(tx: Transaction, subscription: str, at: Instant) -> None:
+    """It reads no more; its dead letters stay, dismissed."""
+    place: dict[str, SqlValue] = {"subscription": subscription, "replays": subscription + REPLAY_MARK}
+    tx.run(SQL.drop_cursors, place)
+    tx.run(SQL.drop_held, place)
+    tx.run(SQL.dismiss_letters, {"subscription": subscription, "at": at})
+
+
 def cursors_of(reader: Reader, subscription: str) -> list[Cursor]:
     return [_cursor(row) for row in reader.all(SQL.cursors_of, {"subscription": subscription})]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -66,6 +67,8 @@ class Lifecycle(Generic[D]):
 
     ``ends`` says for a run that works for a job which event its end is: keys ``completed``, ``failed``, ``timed_out``, ``cancelled``;
     values a topic, or (topic, function of a ``RunOutcome`` that gives the event's data). What is not given falls back to ``failed``.
+    A run that completes and leaves the job half way tells ``failed``, but not in one of the ``handovers``: states in which the job waits
+    for the next run.
     """
 
     def __init__(
@@ -79,11 +82,14 @@ class Lifecycle(Generic[D]):
         notes: Sequence[str] = (),
         retry: tuple[str, str] | None = None,
         ends: Mapping[str, str | tuple[str, EndData]] | None = None,
+        handovers: Sequence[str] = (),
     ) -> None:
         if not _WORD.fullmatch(name):
             raise DefinitionError(
                 f"Lifecycle({name!r}): a name is lower-case letters, digits and underscores, for example 'subtitle'"
             )
+        moves = [(topic, _plain_from(source), _plain(target)) for topic, source, target in moves]
+        terminal = [_plain(state) for state in terminal]
         self.name = name
         self.terminal = frozenset(terminal)
         self.notes = frozenset(self._topic(topic) for topic in notes)
@@ -93,12 +99,13 @@ class Lifecycle(Generic[D]):
         plain = self._expand(moves)
         self.states = _in_order(plain, terminal)
         if retry is not None:
-            plain.append(Move(retry[0], tuple(terminal), retry[1], opens=False, reopens=True))
+            plain.append(Move(retry[0], tuple(terminal), _plain(retry[1]), opens=False, reopens=True))
         self.moves = tuple(plain)
         self._by_topic: dict[str, list[Move]] = {}
         for move in self.moves:
             self._by_topic.setdefault(move.topic, []).append(move)
         self.ends: Mapping[str, tuple[str, EndData | None]] = MappingProxyType(self._ends(ends or {}))
+        self.handovers = frozenset(_plain(state) for state in handovers)
         self._check()
 
     @property
@@ -159,11 +166,17 @@ class Lifecycle(Generic[D]):
         ends = self.ends
         return bool(ends) and ends["cancelled"][0] == topic and ends["failed"][0] != topic
 
-    def end_of(self, outcome: RunOutcome, state: str) -> tuple[str, Any] | None:
-        """The event that tells the end of a run to its job in this state: topic and data; None when the job needs no word of it."""
+    def end_of(self, outcome: RunOutcome, state: str, *, others: bool = False) -> tuple[str, Any] | None:
+        """The event that tells the end of a run to its job in this state: topic and data; None when the job needs no word of it.
+
+        ``others``: further runs work for the job.
+        """
         if state in self.terminal or not self.ends:
             return None
         topic, data = self._end_event(outcome.state, state)
+        is_left_to_others = outcome.state == "completed" and (others or state in self.handovers)
+        if is_left_to_others and topic == self.ends["failed"][0]:
+            return None
         if data is not None:
             return topic, data(outcome)
         if outcome.state == "completed" and topic == self.ends["completed"][0]:
@@ -220,6 +233,8 @@ class Lifecycle(Generic[D]):
                     f"the move ({move.topic!r}, {min(late)!r}, {move.target!r}) leaves a terminal state; only retry= may"
                 )
         self._check_reach()
+        if odd := self.handovers - (set(self.states) - self.terminal):
+            raise self._wrong(f"handovers= names {min(odd)!r}, which is no state in which a job goes on")
         if twice := self._ambiguous():
             raise self._wrong(f"two moves of {twice[0]!r} leave {twice[1]!r}; keep one")
         if both := self.notes & self._by_topic.keys():
@@ -255,6 +270,15 @@ class Lifecycle(Generic[D]):
 
     def __repr__(self) -> str:
         return f"<lifecycle {self.name}: {', '.join(self.states)}>"
+
+
+def _plain(state: str) -> str:
+    """A member of an enumeration as the word that it stands for; databases know no enumerations."""
+    return str(state.value) if isinstance(state, Enum) else state
+
+
+def _plain_from(source: From) -> From:
+    return tuple(_plain(state) for state in source) if isinstance(source, tuple) else source and _plain(source)
 
 
 def _as_tuple(source: From) -> tuple[str, ...]:

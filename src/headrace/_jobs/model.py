@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from headrace._base.clock import Instant
 from headrace._events.model import Subject
@@ -38,14 +38,8 @@ class Job(Generic[D]):
     data: D
     created_at: datetime
     updated_at: datetime
-
-
-class Binding(NamedTuple):
-    """The job that a run works for. ``owns``: the end of the run is told as an event of the job."""
-
-    subject: Subject
-    generation: int
-    owns: bool
+    position: int = 0
+    """Of the event that moved it last; jobs are listed by it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -149,4 +149,5 @@ def plain_job(record: JobRecord) -> Job[Any]:
         data=None,
         created_at=to_datetime(record.created_at),
         updated_at=to_datetime(record.updated_at),
+        position=record.position,
     )

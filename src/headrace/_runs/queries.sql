@@ -211,6 +211,16 @@ DELETE FROM event_waits WHERE run = :run
 -- The runs that work for a job and tell it their end.
 SELECT pk, id FROM runs WHERE job_kind = :kind AND job_id = :id AND job_owner = 1 AND finished_at IS NULL
 
+-- name: works_for_job
+-- Whether an open run works for this generation of a job.
+SELECT 1 FROM runs
+WHERE job_kind = :kind AND job_id = :id AND job_generation = :generation AND job_owner = 1 AND finished_at IS NULL
+LIMIT 1
+
+-- name: hand_over
+-- A run has ended and left its job to others.
+UPDATE runs SET job_owner = 0 WHERE id = :id AND number = :number
+
 -- name: put_message
 -- A message for a run, stored before anyone waits.
 INSERT INTO inbox (run, topic, value, at) VALUES (:run, :topic, :value, :at)

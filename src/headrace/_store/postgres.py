@@ -168,6 +168,8 @@ class PostgresReader:
                 session.connection.close()
             elif not session.connection.closed:
                 self._idle.append(session)
+                if self._closed:  # by another thread, in this very moment
+                    self.close()
 
     def _begun(self) -> Session:
         while self._idle:

@@ -57,6 +57,8 @@ class News:
         connection = connect(self._place, writes=False)
         self._session = Session(connection)
         try:
+            if self._closed.is_set():
+                return  # whoever closed could not see this connection yet
             connection.execute("LISTEN headrace")
             for what in _EVERYTHING:
                 self._tell(what)

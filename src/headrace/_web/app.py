@@ -16,7 +16,7 @@ from headrace._web.gate import Gate
 from headrace._web.idempotency import Idempotency
 from headrace._web.lag import LoopLag
 from headrace._web.live import Streams
-from headrace._web.routes import dead_letters, dispatches, events, jobs, login, owner, runs, tokens
+from headrace._web.routes import dead_letters, dispatches, endpoints, events, incoming, jobs, login, owner, runs, tokens
 from headrace._web.version import version
 from headrace.errors import ConfigurationError
 from headrace.settings import LoadedSettings
@@ -56,8 +56,9 @@ def create_app(app: Headrace, admission: Admission, settings: LoadedSettings | N
     api.include_router(events.router, prefix="/api/events", tags=["events"])
     api.include_router(jobs.router, prefix="/api/jobs", tags=["jobs"])
     api.include_router(dead_letters.router, prefix="/api/deadletters", tags=["dead letters"])
+    api.include_router(endpoints.router, prefix="/api/webhooks", tags=["webhooks"])
     api.include_router(dispatches.router, tags=["webhooks"])
-
+    api.include_router(incoming.router, tags=["webhooks"])
     api.include_router(tokens.router, prefix="/api/tokens", tags=["tokens"])
     api.include_router(owner.router, tags=["owner"])
     api.include_router(login.router, include_in_schema=False)

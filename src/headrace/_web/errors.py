@@ -19,7 +19,7 @@ STATUS: tuple[tuple[type[errors.HeadraceError], int, str], ...] = (
     (errors.Conflict, 409, ""),
     (errors.ValueRefused, 422, ""),
     (errors.DefinitionError, 422, ""),
-    (errors.StoreFull, 507, "free some space; work goes on by itself"),
+    (errors.StoreFull, 503, "free some space; work goes on by itself"),
     (errors.StoreBusy, 503, "the same call may pass in a moment"),
     (errors.StoreError, 503, "look at the log of the owner; `headrace check` examines the file"),
     (errors.EngineUnavailable, 503, "what is on disk goes on at the next start"),

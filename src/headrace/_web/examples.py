@@ -63,13 +63,8 @@ PROBLEMS = {
         code="internal_error", message="something broke inside Headrace", hint="the log of the owner has the details",
     ),
     503: ProblemKind(
-        name="NotNow", description="The engine has stopped, or the store does not do what was asked.",
+        name="NotNow", description="The engine has stopped, or the store does not do what was asked, for example because the disk is full; nothing of this was recorded.",
         code="engine_unavailable", message="the engine is closed", hint="what is on disk goes on at the next start",
-    ),
-    507: ProblemKind(
-        name="NoSpace", description="No space is left for the store; nothing of this was recorded.",
-        code="store_full", message="no space is left for the store; nothing of this was recorded. Free some space",
-        hint="free some space; work goes on by itself",
     ),
 }  # fmt: skip
 
@@ -127,12 +122,34 @@ _SUBSCRIPTION: Example = {
     "dead": 1, "paused": False, "replay": False, "declared": True,
 }  # fmt: skip
 
+_DELIVERED: Example = {
+    "ok": True,
+    "at": _LATER,
+    "event": "fulfil-17/1/4",
+    "topic": "order.packed",
+    "status": 204,
+    "error": "",
+}
+_ENDPOINT: Example = {
+    "name": "billing", "url": "https://billing.example.org/hooks", "topics": ["order.#"], "filter": "data.parcels > 1", "allow_private": False,
+    "enabled": True, "reason": "", "created_at": _AT, "old_secret_until": None, "subscription": "webhook:billing", "last": _DELIVERED,
+    "failures": 0, "waiting": 0, "dead": 0,
+}  # fmt: skip
+_SECRET: Example = {"secret": "whsec_...", "about": _ENDPOINT | {"last": None}}  # pragma: allowlist secret
+
 EXAMPLES: dict[str, object] = {
     "Accepted": {"id": "order-17", "number": 1, "state": "waiting"},
+    "AddEndpoint": {
+        "name": "billing", "url": "https://billing.example.org/hooks", "topics": ["order.#"], "filter": "data.parcels > 1", "allow_private": False,
+    },
+    "AttemptView": _DELIVERED,
     "CancelRun": {"force": False},
     "ClientPayload": {"subject": "games", "id": None, "use_change_detection": True},
     "DeadLetterPage": {"letters": [_LETTER], "next": None},
     "Dispatch": {"event_type": "data.fetched", "client_payload": {"subject": "games", "id": None, "use_change_detection": True}},
+    "DisableEndpoint": {"reason": "their server moves on Sunday"},
+    "EndpointList": {"endpoints": [_ENDPOINT]},
+    "EndpointView": _ENDPOINT,
     "ErrorText": _ERROR,
     "EventPage": {"events": [_EVENT], "next": 310},
     "EventView": _EVENT,
@@ -149,6 +166,7 @@ EXAMPLES: dict[str, object] = {
     "MadeToken": {"token": "hr_3f9a01c2_...", "about": _TOKEN},
     "MakeToken": {"name": "grafana", "scope": "read"},
     "MoveView": _MOVE,
+    "NewSecret": _SECRET,
     "PlainDeadLetter": _LETTER,
     "Problem": PROBLEMS[404].example,
     "ProblemBody": PROBLEMS[404].example["error"],
@@ -162,6 +180,7 @@ EXAMPLES: dict[str, object] = {
     "Redriven": {"letters": 3},
     "ReplayEvents": {"after": 300, "since": None, "until": None, "dry_run": True},
     "ReplayView": {"subscription": "shop.notify", "name": "shop.notify~1", "events": 12},
+    "RotateSecret": {"overlap": 86_400},
     "RunDetail": {
         "run": _RUN, "input": {"order": 17}, "result": None, "error": None, "deadline_at": None, "continued_as": None, "parent": None,
         "children": [_CHILD], "messages": [_MESSAGE], "retrying": [_ATTEMPT], "progress": [_PROGRESS], "incidents": [_INCIDENT],
@@ -186,5 +205,6 @@ EXAMPLES: dict[str, object] = {
     "TokenView": _TOKEN,
     "TopicView": {"topic": "order.packed", "events": 16, "last_at": _AT},
     "UnreadMessage": _MESSAGE,
+    "WebhookAnswer": {"webhook": "shop.carrier", "accepted": True, "event": "webhooks/shop.carrier/msg_2KWPBgLlAfxdpx2AI54pPJ85f4W", "position": 312},
 }  # fmt: skip
 """By name of the schema."""

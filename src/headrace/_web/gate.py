@@ -10,12 +10,14 @@ from urllib.parse import quote
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
 
+from headrace._access.model import Scope
 from headrace._web import errors, origin
 from headrace._web.admission import Admission
 from headrace._web.callers import Callers
-from headrace._web.demand import SAFE, Demand, Place, Places
+from headrace._web.demand import SAFE, Place, Places
 
 BODY_LIMIT = 17 * 1024 * 1024
 """A value may have 16 MiB; the rest is what stands around it."""
@@ -40,7 +42,7 @@ class Gate:
         self._callers = callers
         self._places = places
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":  # nothing here speaks it, and nothing here would guard it
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -62,28 +64,29 @@ class Gate:
             if not answer.begun:
                 await response(scope, receive, answer)
 
-    def _refusal(self, request: Request, scope: Scope) -> Response | None:
+    def _refusal(self, request: Request, scope: AsgiScope) -> Response | None:
         host = request.headers.get("host", "")
         if not origin.is_meant(host, scope, self._admission.hosts):
             hint = "ask for 127.0.0.1; other names are set with HEADRACE_SERVER__HOSTS"
             return errors.answer(421, "wrong_host", f"this server is not {host!r}", hint)
         place = self._places.of(scope)
         demand = scope[DEMAND] = place.demand
-        refusal = None if demand.public else self._check_caller(request, scope, demand)
+        refusal = None if demand.public else check_caller(self._callers, request, demand.needed(request.method))
         return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request)
 
-    def _check_caller(self, request: Request, scope: Scope, demand: Demand) -> Response | None:
-        caller = scope[CALLER] = self._callers.identify(request)
-        if caller is None:
-            return _ask_for_token(request)
-        needed = demand.needed(request.method)
-        if not caller.scope.covers(needed):
-            return errors.answer(
-                403, "scope_too_small",
-                f"this needs a token of scope {needed.value!r}; {caller.name!r} has {caller.scope.value!r}",
-                f"make one: headrace tokens new NAME --scope {needed.value}",
-            )  # fmt: skip
-        return None
+
+def check_caller(callers: Callers, request: Request, needed: Scope) -> Response | None:
+    """Who asks is noted in the request; what is returned says why they may not."""
+    caller = request.scope[CALLER] = callers.identify(request)
+    if caller is None:
+        return _ask_for_token(request)
+    if not caller.scope.covers(needed):
+        return errors.answer(
+            403, "scope_too_small",
+            f"this needs a token of scope {needed.value!r}; {caller.name!r} has {caller.scope.value!r}",
+            f"make one: headrace tokens new NAME --scope {needed.value}",
+        )  # fmt: skip
+    return None
 
 
 def _ask_for_token(request: Request) -> Response:
@@ -167,7 +170,7 @@ class _Body:
 class _Answer:
     """Adds to every answer what browsers must know, and remembers whether one was begun."""
 
-    def __init__(self, send: Send, scope: Scope) -> None:
+    def __init__(self, send: Send, scope: AsgiScope) -> None:
         self._send = send
         self._added = (*_HEADERS, _PRIVATE) if is_api(scope["path"]) else _HEADERS
         self.begun = False

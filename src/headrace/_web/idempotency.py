@@ -38,7 +38,8 @@ class Idempotency:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = Headers(scope=scope).get(KEY) if scope["type"] == "http" and scope["method"] == "POST" else None
         demand: Demand | None = scope.get(DEMAND)
-        if key is None or demand is None:
+        # Where everybody may come, the route itself looks who asks; until then nobody gets an answer that another one had.
+        if key is None or demand is None or demand.public:
             await self._app(scope, receive, send)
             return
         refusal = _refusal(key, demand)

@@ -26,9 +26,12 @@ _SECONDS_TO_SAY_GOODBYE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveEvent:
-    """``data`` of any number of lines; ``id`` comes back as ``Last-Event-ID`` when a reader that was cut off returns."""
+    """``data`` of any number of lines; ``id`` comes back as ``Last-Event-ID`` when a reader that was cut off returns.
 
-    data: str
+    Without data it is no event to the reader, who only takes note of the id.
+    """
+
+    data: str | None
     event: str = ""
     id: str = ""
 
@@ -36,7 +39,8 @@ class LiveEvent:
         lines = [f"{name}: {value}" for name, value in (("event", self.event), ("id", self.id)) if value]
         if any(character in line for line in lines for character in "\r\n\0"):
             raise ValueError("the name and the id of an event are one line each")
-        lines += [f"data: {line}" for line in self.data.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+        if self.data is not None:
+            lines += [f"data: {line}" for line in self.data.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
         return ("\n".join(lines) + "\n\n").encode()
 
 

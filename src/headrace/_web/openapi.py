@@ -19,7 +19,7 @@ Operation = dict[str, Any]
 ABOUT = "Start runs, look at them, change them. Errors have one shape, Problem, whatever their status."
 _ALWAYS = (421, 422, 500, 503)
 _GUARDED = (401, 403)
-_CHANGING = (413, 415, 507)
+_CHANGING = (413, 415)
 _KEYED = (409,)
 _KEY_PARAMETER = {
     "name": KEY,
@@ -107,7 +107,7 @@ def _complete_operation(operation: Operation, method: str, demand: Demand) -> No
 
 
 def _takes_key(method: str, demand: Demand) -> bool:
-    return method == "POST" and not demand.secret
+    return method == "POST" and not demand.secret and not demand.public
 
 
 def _may_be_refused(method: str, demand: Demand) -> Iterator[int]:

@@ -8,11 +8,15 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from headrace._access.model import Scope
 from headrace._app.view import Json
+from headrace._endpoints.rules import MOST_TOPICS
+from headrace._endpoints.rules import NAME as ENDPOINT_NAME
+from headrace._events.filter import MAX_LENGTH
 from headrace._events.model import MAX_NAME, NAME
-from headrace._events.topic import MAX_TOPIC, TOPIC
+from headrace._events.topic import MAX_TOPIC, PATTERN, TOPIC
 from headrace._jobs.lifecycle import Lifecycle
 
 Topic = Annotated[str, Field(pattern=TOPIC, max_length=MAX_TOPIC)]
+Pattern = Annotated[str, Field(pattern=PATTERN, max_length=MAX_TOPIC)]
 Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 
 
@@ -146,6 +150,41 @@ class MakeToken(_Body):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
     )
     scope: Scope = Field(default=Scope.READ, description="What it is good for.")
+
+
+class AddEndpoint(_Body):
+    """Send events to an address."""
+
+    name: str = Field(description="What it is called in lists and logs.", pattern=ENDPOINT_NAME)
+    url: str = Field(
+        description="Where webhooks go.", min_length=1, max_length=2_000, examples=["https://example.org/hooks"]
+    )
+    topics: list[Pattern] = Field(
+        default=["#"], min_length=1, max_length=MOST_TOPICS, description="Which events; patterns, too."
+    )
+    filter: str = Field(
+        default="",
+        max_length=MAX_LENGTH,
+        description="Of those, the ones for which this is true.",
+        examples=["data.parcels > 1"],
+    )
+    allow_private: bool = Field(
+        default=False, description="Also if the address is one of this machine or of a private network."
+    )
+
+
+class DisableEndpoint(_Body):
+    """Send nothing there for a while."""
+
+    reason: str = Field(default="", max_length=500, description="For people.")
+
+
+class RotateSecret(_Body):
+    """Sign with a new secret."""
+
+    overlap: int = Field(
+        default=86_400, ge=0, le=31_536_000, description="For so many seconds the one before signs, too."
+    )
 
 
 class Accepted(BaseModel):

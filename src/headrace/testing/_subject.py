@@ -122,6 +122,9 @@ class Subject(Headrace):
         self._clock = outfit.clock
         self._strict = outfit.strict
 
+    def _begin_watchers(self) -> None:
+        """A harness plays the outside itself; nothing watches the real one."""
+
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         # Nothing of the engine has run yet: it begins when the loop turns.
@@ -135,6 +138,11 @@ class Subject(Headrace):
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports
+
+    def _check_webhooks(self) -> None:
+        # Who brings ports of their own has no need of settings, and may have none.
+        if self._outfit.ports is None:
+            super()._check_webhooks()
 
     async def start_as(
         self, flow: Flow[P, R], run_id: str | None, policy: Policy, *args: P.args, **kwargs: P.kwargs

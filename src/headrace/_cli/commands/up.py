@@ -121,7 +121,7 @@ def _announce(screen: Screen, app: Headrace, address: str, *, needs_token: bool)
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.location), "flows": flows, "subscriptions": _subscriptions(app), "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.location), "flows": flows, "subscriptions": _subscriptions(app), "webhooks": _webhooks(app), "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
              "needs_token": needs_token},
             on_one_line=True,
         )  # fmt: skip
@@ -152,10 +152,21 @@ def _subscriptions(app: Headrace) -> dict[str, dict[str, list[str]]]:
     }
 
 
+def _webhooks(app: Headrace) -> dict[str, list[str]]:
+    """Where webhooks of others come in, by pipeline."""
+    return {
+        pipeline.name: [f"/webhooks/{pipeline.name}.{hook.name}" for hook in pipeline.webhooks]
+        for pipeline in app.pipelines
+    }
+
+
 def _pipeline_in_words(pipeline: Pipeline) -> str:
     flows = ", ".join(flow.name for flow in pipeline.flows) or "no flows"
     reads = [f"{pipeline.name}.{trigger.name} reads {', '.join(trigger.patterns)}" for trigger in pipeline.triggers]
-    return "\n".join([f"{pipeline.name}: {flows}", *reads])
+    takes = [
+        f"{pipeline.name}.{hook.name} takes POST /webhooks/{pipeline.name}.{hook.name}" for hook in pipeline.webhooks
+    ]
+    return "\n".join([f"{pipeline.name}: {flows}", *reads, *takes])
 
 
 def _fit_in_words(app: Headrace) -> str:

@@ -10,6 +10,8 @@ from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from headrace._web.demand import demands
+
 router = APIRouter()
 
 _KINDS = {
@@ -22,7 +24,9 @@ _KINDS = {
 _JOINED = {"htmx.js": ("htmx.min.js", "hx-sse.min.js")}
 
 
+# The login is drawn with them too, and nothing in them is anybody's secret.
 @router.get("/static/{digest}/{name}")
+@demands(public=True)
 async def static_file(digest: str, name: str) -> Response:
     found = _files().get(name)
     if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from headrace._web.given import App
 from headrace._web.schemas import Dispatch
@@ -10,7 +10,7 @@ from headrace._web.schemas import Dispatch
 router = APIRouter()
 
 
-@router.post("/dispatches", status_code=204)
+@router.post("/dispatches", status_code=204, response_class=Response)
 async def dispatch(app: App, body: Dispatch) -> None:
     """Publish an event as GitHub takes it: `event_type` is the topic, `client_payload` the data.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated
 from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from jinja2 import Environment, PackageLoader
 
 from headrace._access.secret import new_session
 from headrace._access.store import SESSION, close_session, open_session, token_behind
@@ -16,10 +14,12 @@ from headrace._base import log
 from headrace._web.callers import Callers, cookie_name
 from headrace._web.demand import demands
 from headrace._web.given import App
+from headrace._web.pages.frame import THEME_COOKIE, THEMES
+from headrace._web.pages.templates import environment
 
 router = APIRouter()
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 
 @router.get("/login")
@@ -30,8 +30,8 @@ async def show_login(request: Request, next: Annotated[str, Query()] = "/") -> R
         return _go_on(next)
     if request.headers.get("sec-fetch-site") == "cross-site":
         # A link on another site led here, so the browser has kept the cookie to itself; asked again from here, it shows it.
-        return _page(again=f"/login?next={quote(_own_path(next), safe='')}")
-    return _page(next=next)
+        return _page(request, again=f"/login?next={quote(_own_path(next), safe='')}")
+    return _page(request, next=next)
 
 
 @router.post("/login")
@@ -42,7 +42,7 @@ async def log_in(request: Request, app: App) -> Response:
     token = app.database.read(lambda reader: token_behind(reader, given))
     if token is None:
         log.warning("access.refused", client=request.client.host if request.client else None)
-        return _page(next=next, refused=True, status=401)
+        return _page(request, next=next, refused=True, status=401)
     session, now = new_session(), app.clock.now()
     await app.database.write(lambda tx: open_session(tx, session, token, now))
     log.info("access.logged_in", name=token.name)
@@ -86,11 +86,13 @@ def _own_path(next: str) -> str:
     return next if is_own else "/"
 
 
-def _page(*, next: str = "/", again: str = "", refused: bool = False, status: int = 200) -> HTMLResponse:
-    text = _templates().get_template("login.html").render(next=_own_path(next), again=again, refused=refused)
+def _page(
+    request: Request, *, next: str = "/", again: str = "", refused: bool = False, status: int = 200
+) -> HTMLResponse:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    text = (
+        environment()
+        .get_template("login.html")
+        .render(next=_own_path(next), again=again, refused=refused, theme=theme if theme in THEMES else "")
+    )
     return HTMLResponse(text, status, {"content-security-policy": _POLICY, "cache-control": "no-store"})
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(loader=PackageLoader("headrace._web"), autoescape=True)

@@ -180,3 +180,36 @@ async def test_routes_of_a_pipeline_are_served(tmp_path: Path, shop_routes: str)
             answer = await client.get("/shop/ping")
 
     assert answer.json() == {"pong": True}
+
+
+class Press:
+    """Something that a wiring builds."""
+
+
+async def test_programs_and_routes_find_what_wirings_built(tmp_path: Path) -> None:
+    """A page that shows quotas asks the same client that the steps use."""
+    presses = {name: Press() for name in ("morning", "evening")}
+    papers = [Pipeline(name, wire=lambda name=name: presses[name]) for name in presses]
+    async with Headrace(papers, store=tmp_path / "shop.db") as app:
+        found = app.use(Press, pipeline="evening")
+        with pytest.raises(ConfigurationError, match="more than one wiring"):
+            app.use(Press)
+        with pytest.raises(ConfigurationError, match="no wiring built"):
+            app.use(ShopSettings)
+
+    assert found is presses["evening"]
+
+
+async def test_a_wiring_may_ask_for_the_tables(package: Path, tmp_path: Path) -> None:
+    """A client that has to remember its quota keeps it where the pipeline keeps everything."""
+    given: list[Tables] = []
+
+    def wire_tables(tables: Tables) -> Tables:
+        given.append(tables)
+        return tables
+
+    async with Headrace([Pipeline("shop", tables="shop_package", wire=wire_tables)], store=tmp_path / "shop.db") as app:
+        await given[0].write_many(ADD, [{"item": "pen"}])
+        rows = app.tables.read(lambda reader: reader.all(ITEMS))
+
+    assert rows == [("pen",)]

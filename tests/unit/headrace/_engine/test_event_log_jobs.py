@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import Event, Lifecycle, Pipeline, Retry, flow, on, publish, sleep, start, step, use
-from headrace.errors import Conflict, NotFound, RunCancelled, RunFailed
+from headrace.errors import Conflict, DefinitionError, NotFound, RunCancelled, RunFailed
 from headrace.testing import FAULT_POINTS, Harness
 
 pytestmark = pytest.mark.usefixtures("each_store")
@@ -294,3 +294,101 @@ async def test_a_replay_begins_no_run_for_an_earlier_life_of_a_job() -> None:
 
         assert (job.state, job.generation) == ("sent", 2)
         assert [run.state for run in harness.runs()] == ["failed", "completed"]
+
+
+parcels: Lifecycle[Any] = Lifecycle(
+    "parcel",
+    moves=[
+        ("parcel.asked", None, "asked"),
+        ("parcel.packed", "asked", "packed"),
+        ("parcel.begun", "packed", "under_way"),
+        ("parcel.delivered", "under_way", "delivered"),
+        ("parcel.failed", "*", "failed"),
+    ],
+    terminal=["delivered", "failed"],
+    handovers=["packed"],
+    ends={"completed": "parcel.delivered", "failed": "parcel.failed"},
+)
+
+
+@flow(id="packing-{event.subject}")
+async def packing(event: Event[Any]) -> None:
+    await publish("parcel.packed")
+    await sleep(event.data["lingers"] * MINUTE)
+
+
+@flow(id="driving-{event.subject}")
+async def driving(event: Event[Any]) -> None:
+    await publish("parcel.begun")
+    await sleep(5 * MINUTE)
+
+
+@pytest.mark.parametrize("lingers", [0, 2, 9])
+async def test_one_run_hands_a_job_over_to_the_next(lingers: int) -> None:
+    """The first has done its part; whether it ends before the second begins, or outlives it, the job does not fail for it."""
+    works = [on("parcel.asked", packing, job=parcels), on("parcel.packed", driving, job=parcels)]
+    post = Pipeline("post", flows=[packing, driving], lifecycles=[parcels], triggers=works)
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", {"lingers": lingers}, subject="p-1")
+        await harness.advance(10 * MINUTE)
+        history = await harness.app.job_history("parcel", "p-1")
+
+        assert [event.topic for event in history] == [
+            "parcel.asked",
+            "parcel.packed",
+            "parcel.begun",
+            "parcel.delivered",
+        ]
+
+
+async def test_a_job_that_nobody_takes_over_stays_where_it_is() -> None:
+    """It waits for a worker that is perhaps not deployed yet; its state says so."""
+    post = Pipeline("post", flows=[packing], lifecycles=[parcels], triggers=[on("parcel.asked", packing, job=parcels)])
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", {"lingers": 0}, subject="p-1")
+        await harness.settle()
+
+        assert (await harness.app.job("parcel", "p-1")).state == "packed"
+
+
+@flow(id="mending-{order}-{generation}")
+async def mending(order: str, generation: int, known: Order) -> int:
+    return known.steps
+
+
+async def test_a_run_gets_the_job_that_it_works_for() -> None:
+    """The event of a retry carries nothing; what the run has to know stands on the job."""
+    works = on(
+        ("order.placed", "order.retried"),
+        mending,
+        args=lambda event, job: (event.subject, job.generation, job.data),
+        job=orders,
+    )
+    workshop = Pipeline("workshop", flows=[mending], lifecycles=[orders], triggers=[works])
+    async with Harness(workshop) as harness:
+        await harness.publish("order.placed", subject="o-1")
+        await harness.settle()
+        await harness.app.retry_job("order", "o-1")
+        await harness.settle()
+
+        results = [await harness.app.handle(f"mending-o-1-{generation}").result() for generation in (1, 2)]
+        assert results == [1, 3]
+
+
+def test_arguments_that_take_a_job_need_its_lifecycle() -> None:
+    """An event that is about no job has none to give."""
+    with pytest.raises(DefinitionError, match="say of which lifecycle"):
+        on("order.placed", mending, args=lambda event, job: (job.id, 1, job.data))
+
+
+async def test_jobs_are_counted_and_listed_page_by_page() -> None:
+    """A list of ten thousand jobs is read in pages, and its head says how many there are."""
+    async with Harness(Pipeline("plain", lifecycles=[orders])) as harness:
+        for number in range(5):
+            await harness.publish("order.placed", subject=f"o-{number}")
+        await harness.publish("order.packed", subject="o-1")
+        first = await harness.app.jobs(orders, count=2)
+        second = await harness.app.jobs(orders, before=first[-1].position, count=9)
+
+        assert [job.id for job in first + second] == ["o-1", "o-4", "o-3", "o-2", "o-0"]
+        assert await harness.app.job_counts(orders) == {"placed": 4, "packed": 1}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -122,6 +123,48 @@ def test_a_run_that_completes_too_early_fails_its_job() -> None:
     assert "'placed'" in event[1]["error_message"]
 
 
+class Step(StrEnum):
+    ASKED = "asked"
+    DONE = "done"
+
+
+def test_states_may_be_members_of_an_enumeration() -> None:
+    """People write their states down as an enumeration; the store and the readers want the words."""
+    lifecycle: Lifecycle[Any] = Lifecycle(
+        "errand",
+        moves=[("errand.asked", None, Step.ASKED), ("errand.done", (Step.ASKED,), Step.DONE)],
+        terminal=[Step.DONE],
+        retry=("errand.again", Step.ASKED),
+        handovers=[Step.ASKED],
+    )
+
+    states = [*lifecycle.states, *lifecycle.terminal, *lifecycle.handovers]
+    states += [state for move in lifecycle.moves for state in (*move.sources, move.target)]
+    assert {type(state) for state in states} == {str}
+    assert lifecycle.states == ("asked", "done")
+
+
+def half_way(**changes: Any) -> Lifecycle[Any]:
+    return order(moves=[*MOVES[:2], ("order.sent", "packed", "sent"), MOVES[3]], **changes)
+
+
+def test_a_run_may_leave_its_job_where_the_next_one_takes_over() -> None:
+    """One worker packs, another one sends: the first has done all it had to do."""
+    lifecycle = half_way(handovers=["placed"])
+
+    assert lifecycle.end_of(RunOutcome(run_id="r", state="completed"), "placed") is None
+    assert lifecycle.end_of(RunOutcome(run_id="r", state="failed"), "placed") is not None
+
+
+def test_a_run_may_leave_its_job_to_those_that_work_for_it_already() -> None:
+    """The next run may have begun before the first one ended."""
+    lifecycle = half_way()
+
+    assert lifecycle.end_of(RunOutcome(run_id="r", state="completed"), "placed", others=True) is None
+    assert lifecycle.end_of(RunOutcome(run_id="r", state="failed"), "placed", others=True) is not None
+    assert lifecycle.end_of(RunOutcome(run_id="r", state="completed"), "packed", others=True) == ("order.sent", None)
+
+
 def test_data_of_an_end_event_may_be_the_users() -> None:
     """The event's data have a declared type, and only the user knows how to fill it."""
     lifecycle = order(ends={"failed": ("order.failed", lambda outcome: {"why": outcome.error_type})})
@@ -150,6 +193,8 @@ def test_data_of_an_end_event_may_be_the_users() -> None:
         ({"ends": {"failed": "order.failed", "done": "order.sent"}}, "a run ends as"),
         ({"moves": [*MOVES[:3], ("order.failed", "placed", "failed")]}, "does not leave 'packed'"),
         ({"retry": ("order.retried", "sent")}, "leads to a terminal state"),
+        ({"handovers": ["sent"]}, "handovers= names 'sent'"),
+        ({"handovers": ["gone"]}, "handovers= names 'gone'"),
         ({"moves": [("order.*", None, "placed"), *MOVES[1:]]}, "is a pattern"),
     ],
 )

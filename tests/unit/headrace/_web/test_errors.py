@@ -30,7 +30,7 @@ def test_no_row_of_the_table_is_hidden_by_an_earlier_one() -> None:
 @pytest.mark.parametrize(
     "error,status",
     [
-        (errors.StoreFull("x"), 507),
+        (errors.StoreFull("x"), 503),
         (errors.StoreFailed("x"), 503),
         (errors.RunNotFound("x"), 404),
         (errors.RunAlreadyExists("x", "failed"), 409),

@@ -64,7 +64,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("path,body,headers", CHANGES)
-async def test_a_full_disk_is_507_and_passes(
+async def test_a_full_disk_is_503_and_passes(
     disk: FakeDisk, client: httpx2.AsyncClient, path: str, body: object, headers: dict[str, str]
 ) -> None:
     """The caller may wait for space and send the same again."""
@@ -75,7 +75,7 @@ async def test_a_full_disk_is_507_and_passes(
     disk.heal()
     healed = await client.post(path, json=body, headers=headers)
 
-    assert told(full) == (507, "store_full")
+    assert told(full) == (503, "store_full")
     assert looked.status_code == 200
     assert healed.status_code == 201
 

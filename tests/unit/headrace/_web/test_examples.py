@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from headrace._access.model import Scope
-from headrace._app import access, app, event_view, view
+from headrace._app import access, app, endpoint_view, event_view, view
 from headrace._events import model
 from headrace._runs.model import RunState
 from headrace._web import errors, schemas
@@ -16,7 +16,7 @@ from headrace._web.examples import EXAMPLES, PROBLEMS
 
 
 def model_of(name: str) -> Any:
-    for home in (schemas, view, event_view, access, app, model):
+    for home in (schemas, view, event_view, endpoint_view, access, app, model):
         if hasattr(home, name):
             return getattr(home, name)
     return {"RunState": RunState, "Scope": Scope}[name]

@@ -124,7 +124,7 @@ async def test_an_effect_whose_answer_was_lost_is_not_repeated(
         lost = await client.post("/api/runs", json=START, headers=key("a"))
     again = await client.post("/api/runs", json=START, headers=key("a"))
 
-    assert lost.status_code == 507
+    assert lost.status_code == 503
     assert (again.status_code, again.json()["error"]["code"]) == (409, "answer_lost")
     assert how_many(app) == 1
 

@@ -203,7 +203,7 @@ async def test_a_replay_whose_answer_was_lost_is_not_repeated(
         lost = await ask()
     again = await ask()
 
-    assert lost.status_code == 507
+    assert lost.status_code == 503
     assert (again.status_code, again.json()["error"]["code"]) == (409, "answer_lost")
 
 

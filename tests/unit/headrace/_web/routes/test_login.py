@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -78,6 +79,21 @@ async def test_what_comes_from_outside_is_escaped(browser: httpx2.AsyncClient) -
 
     assert "<script>" not in shown.text
     assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+async def test_the_page_is_dressed_before_anybody_is_let_in(browser: httpx2.AsyncClient) -> None:
+    """What it is drawn with must not need the login; all of it is our own, and nothing but the page itself is told."""
+    browser.cookies.set("headrace_theme", "dark")
+    shown = await browser.get("/login")
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', shown.text)
+
+    assert 'data-theme="dark"' in shown.text
+    assert len(files) == 3
+    assert [(await browser.get(file)).status_code for file in files] == [200] * 3
+    assert "'unsafe-inline'" not in shown.headers["content-security-policy"]
+    assert "<style" not in shown.text
+    assert "<script" not in shown.text
+    assert "<nav" not in shown.text
 
 
 async def test_logging_out_ends_it(browser: httpx2.AsyncClient, new_token: NewToken) -> None:

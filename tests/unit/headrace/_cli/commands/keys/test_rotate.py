@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Path:
 
     async def fill() -> None:
         async with Headrace([Pipeline("keys", flows=[doubled])], store=path) as app:
-            await app.run(doubled, "secret")
+            await app.run(doubled, "open sesame")
 
     asyncio.run(fill())
     return path
@@ -51,7 +51,7 @@ def test_it_says_what_it_did(store: Path) -> None:
     assert f"4 values put under key {key_id(FIRST)}; the store was written anew" in first.stdout
     assert f"everything is under key {key_id(FIRST)} already" in again.stdout
     assert f"nothing is under {key_id(FIRST)} any more" in second.stdout
-    assert b"secret" not in store.read_bytes()
+    assert b"sesame" not in store.read_bytes()
 
 
 def test_programs_get_it_as_json(store: Path) -> None:
