@@ -35,6 +35,7 @@ from headrace._events.store import SQL, all_cursors
 from headrace._store.location import PostgresUrl
 from headrace._store.postgres_text import definitions_rewritten
 from headrace.testing.invariants import check_invariants
+from tests.receiver import Receiver
 
 PARTS = 6
 QUICK = Limits(lease_seconds=0.6, drain_seconds=5)
@@ -377,6 +378,22 @@ async def test_a_worker_with_other_code_takes_nothing(town: Town, caplog: pytest
         await until(app, lambda: "subscription.misfit" in caplog.text)
 
         assert worker.engine.delivery.parts() == ()
+
+
+async def test_webhooks_are_sent_by_the_owner_alone(town: Town) -> None:
+    """Endpoints come and go while it runs; no worker knows them, also where all that pipelines declare is left to workers."""
+    app = await town.owner()
+    worker = await town.worker()
+    with Receiver().open() as receiver:
+        made = await app.webhooks.add("billing", receiver.url, topics=["seen"], allow_private=True)
+        await until(app, lambda: sum(shares(app, made.about.subscription).values()) == 1)
+        await app.publish("seen", 1, subject="a")
+        await until(app, lambda: len(receiver.seen) == 1 and town.seen == [("a", 1)])
+        holders = shares(app, made.about.subscription)
+        await app.webhooks.remove("billing")
+
+    assert worker.name not in holders
+    assert town.books[worker.name].seen == [("a", 1)]
 
 
 async def test_workers_are_known_while_they_live(town: Town) -> None:

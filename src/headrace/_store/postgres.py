@@ -164,12 +164,12 @@ class PostgresReader:
             yield session
         finally:
             session.end()
-            if self._closed or len(self._idle) >= _IDLE_CONNECTIONS:
+            if len(self._idle) >= _IDLE_CONNECTIONS:
                 session.connection.close()
             elif not session.connection.closed:
                 self._idle.append(session)
-                if self._closed:  # by another thread, in this very moment
-                    self.close()
+            if self._closed:  # perhaps by another thread, in this very moment
+                self.close()
 
     def _begun(self) -> Session:
         while self._idle:
