@@ -165,7 +165,7 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
 def _kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(kind))
-    label = {"timedelta": "duration"}
+    label = {"timedelta": "duration", "Path | PostgresUrl": "Path` or `URL"}
     if get_origin(kind) is tuple:
         return "durations" if "timedelta" in str(kind) else "names"
     words = [item for item in get_args(kind) if item is not type(None)] or [kind]
