@@ -15,7 +15,6 @@ demo: setup ## See a pipeline run, die and go on
 
 test: setup servers ## Run the tests; pass more with ARGS="-k name"
 	@scripts/browser
-	@scripts/broker
 	@scripts/test $(ARGS)
 
 check: setup ## Lint, types, import contracts, spelling, secrets, documents

@@ -1,4 +1,4 @@
-"""A real RabbitMQ for tests, as `scripts/broker` installs it: one for all test processes, gone with the last of these.
+"""A real RabbitMQ for tests, as `scripts/servers` installs it: one for all test processes, gone with the last of these.
 
 Whoever uses it holds a lock on a file. A keeper, which no signal to the tests reaches, runs the server and looks whether anybody still
 holds it: so the server goes also after a test run that was killed.
@@ -28,7 +28,7 @@ def broker_or_skip() -> None:
     """A laptop may lack a broker, CI may not."""
     if Path("/usr/lib/rabbitmq/bin/rabbitmq-server").exists():
         return
-    reason = "RabbitMQ is not installed here; scripts/broker does it"
+    reason = "RabbitMQ is not installed here; scripts/servers does it"
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
