@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix lock bench crash mutants docs screenshots clean
+.PHONY: help setup servers demo test check fix lock bench crash mutants docs screenshots clean
 
 help: ## List these recipes
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -7,10 +7,13 @@ help: ## List these recipes
 setup: ## Make .venv as requirements.lock says
 	@scripts/setup
 
+servers: ## Install the servers that tests speak to
+	@scripts/servers
+
 demo: setup ## See a pipeline run, die and go on
 	@scripts/demo
 
-test: setup ## Run the tests; pass more with ARGS="-k name"
+test: setup servers ## Run the tests; pass more with ARGS="-k name"
 	@scripts/browser
 	@scripts/test $(ARGS)
 

@@ -43,12 +43,12 @@ def redis(folder: Path, options: Sequence[str] = ()) -> Iterator[int]:
 
 
 @contextmanager
-def rabbitmq(folder: Path) -> Iterator[int]:
-    """RabbitMQ with its default settings, without plugins; its port."""
+def rabbitmq(folder: Path, *, port: int | None = None, settings: str = "") -> Iterator[int]:
+    """RabbitMQ with its default settings and these, without plugins; its port. What it keeps is in the folder, also for the next one at that port."""
     hint = "on Debian: apt-get install rabbitmq-server"
     server, register = _program("rabbitmq-server", hint, beside=_RABBITMQ), _program("epmd", hint)
-    port, register_port = _free_port(), _free_port()
-    environment = _rabbitmq_environment(folder, port, register_port)
+    port, register_port = port or _free_port(), _free_port()
+    environment = _rabbitmq_environment(folder, port, register_port, settings)
     with (
         _running([register, "-address", _LOOPBACK, "-port", str(register_port)], register_port),
         _running([server], port, environment),
@@ -56,8 +56,8 @@ def rabbitmq(folder: Path) -> Iterator[int]:
         yield port
 
 
-def _rabbitmq_environment(folder: Path, port: int, register_port: int) -> dict[str, str]:
-    for name, text in (("rabbitmq.conf", ""), ("enabled_plugins", "[].\n")):
+def _rabbitmq_environment(folder: Path, port: int, register_port: int, settings: str) -> dict[str, str]:
+    for name, text in (("rabbitmq.conf", settings), ("enabled_plugins", "[].\n")):
         (folder / name).write_text(text, encoding="utf-8")
     return {
         "HOME": str(folder),  # the secret that nodes share is kept there

@@ -62,7 +62,7 @@ The commands of `runs`, `events`, `jobs`, `deadletters` and `webhooks` give the 
 | `deadletters ls` | [DeadLetterPage](http.md#deadletterpage) |
 | `deadletters show`, `redrive ID`, `dismiss` | [PlainDeadLetter](http.md#plaindeadletter) |
 | `deadletters redrive --all` | [Redriven](http.md#redriven) |
-| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows`, `subscriptions` and `webhooks` by pipeline, `runs` by state, `preflight` as below or null, `stand_ins`, `needs_token` |
+| `up` | a line when it is up: `event`, `address`, `pid`, `store`, `flows`, `subscriptions` and `webhooks` by pipeline, `bridges` with their state, `runs` by state, `preflight` as below or null, `stand_ins`, `needs_token` |
 | `new` | `name`, `folder`, `files` |
 | `preflight` | `checked`, `skipped`, `rows`; `problems`: list of `run`, `number`, `flow`, `reason` |
 | `doctor` | list of `verdict` (`ok`, `warn`, `fail`), `about`, `detail`, `hint` |
@@ -165,7 +165,7 @@ def _fields(model: Any, prefix: str) -> Iterator[str]:
 def _kind(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(kind))
-    label = {"timedelta": "duration"}
+    label = {"timedelta": "duration", "Path | PostgresUrl": "Path` or `URL"}
     if get_origin(kind) is tuple:
         return "durations" if "timedelta" in str(kind) else "names"
     words = [item for item in get_args(kind) if item is not type(None)] or [kind]

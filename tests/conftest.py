@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import blockbuster.blockbuster as detector
 import pytest
+
+from headrace._store.location import Location, PostgresUrl
+from headrace._store.opening import OwnedDatabase, open_store
+from headrace.testing import harness
+from tests import broker as brokers
+from tests import servers
 
 # Short reads and writes of local files are how the runtime works; what must never happen on the loop is waiting.
 WAITING = (
@@ -90,3 +98,54 @@ def stay_inside(request: pytest.FixtureRequest) -> Iterator[None]:
     reach["outside"] = request.node.get_closest_marker("network") is not None
     yield
     reach["outside"] = False
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a real RabbitMQ, which all test processes share: names of exchanges and queues have to be a test's own."""
+    brokers.broker_or_skip()
+    folder = tmp_path_factory.getbasetemp()
+    with brokers.shared_broker(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as port:
+        yield port
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.PostgresServer]:
+    """One server for all processes of a test run."""
+    servers.postgres_or_skip()
+    folder = tmp_path_factory.getbasetemp()
+    with servers.shared_postgres(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def each_store(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every harness of the test works on a file, and in a second round on a database."""
+    if request.param == "postgres":
+        server: servers.PostgresServer = request.getfixturevalue("postgres_server")
+        harness.default_store = server.url
+    yield request.param
+    harness.default_store = None
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def each_place(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
+    """A place for a store: a file, and in a second round a schema."""
+    if request.param == "sqlite":
+        return tmp_path / "store.db"
+    place: PostgresUrl = request.getfixturevalue("postgres")
+    return place
+
+
+@pytest.fixture
+async def each_database(each_place: Location) -> AsyncIterator[OwnedDatabase]:
+    """An open store of each kind."""
+    database = await open_store(each_place, durability="fast" if isinstance(each_place, Path) else "safe")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def postgres(postgres_server: servers.PostgresServer) -> PostgresUrl:
+    """A schema of its own for each test; it is made by whoever opens it first."""
+    return PostgresUrl(postgres_server.url, f"test_{uuid.uuid4().hex[:12]}")

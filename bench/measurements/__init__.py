@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bench.figures import Figure, Plan
+from bench.measurements.bridge import measure_bridge
 from bench.measurements.events import measure_events
 from bench.measurements.first_step import measure_first_step
 from bench.measurements.heartbeat import measure_heartbeat
@@ -18,6 +19,7 @@ MEASUREMENTS: Mapping[str, Callable[[Plan], list[Figure]]] = {
     "imports": measure_imports,
     "steps": measure_steps,
     "events": measure_events,
+    "bridge": measure_bridge,
     "first-step": measure_first_step,
     "heartbeat": measure_heartbeat,
     "replay": measure_replay,

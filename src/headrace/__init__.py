@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from headrace._authoring.step import step
     from headrace._authoring.trigger import on
     from headrace._authoring.webhook import EventDraft, Webhook, WebhookCall
+    from headrace._bridge.declaration import Feed, RabbitMQ
+    from headrace._bridge.model import BrokerMessage, OutsideEvent
     from headrace._events.model import Event, Published
     from headrace._events.schema import EventType
     from headrace._jobs.lifecycle import Lifecycle
@@ -37,14 +39,18 @@ if TYPE_CHECKING:
     from headrace._store.statements import load_statements
 
 __all__ = [
+    "BrokerMessage",
     "Event",
     "EventDraft",
     "EventType",
+    "Feed",
     "Headrace",
     "Job",
     "Lifecycle",
+    "OutsideEvent",
     "Pipeline",
     "Published",
+    "RabbitMQ",
     "Retry",
     "Run",
     "RunOutcome",
@@ -76,6 +82,10 @@ __all__ = [
 
 # Names are loaded when they are used first: `headrace --help` needs none of them, a worker process needs no store.
 _HOME = {
+    "BrokerMessage": "headrace._bridge.model",
+    "Feed": "headrace._bridge.declaration",
+    "OutsideEvent": "headrace._bridge.model",
+    "RabbitMQ": "headrace._bridge.declaration",
     "Event": "headrace._events.model",
     "EventDraft": "headrace._authoring.webhook",
     "EventType": "headrace._events.schema",

@@ -17,7 +17,7 @@ HeadraceError
 ├── ReplayDiverged                  the code no longer fits the journal; the run is `blocked`
 ├── StoreError                      the file or the database
 │   ├── StoreBusy · StoreFull       worth another try
-│   ├── StoreOwned                  another process owns the file
+│   ├── StoreOwned                  another process owns the store
 │   └── StoreFailed · StoreCorrupt · StoreTooNew · StoreLost
 ├── EngineUnavailable               the engine is stopping, stopped or out of reach
 ├── WebhookRefused                  a webhook is not signed by whom it should be, or too old
@@ -276,7 +276,7 @@ class StoreError(HeadraceError):
 
 
 class StoreBusy(StoreError):
-    """The store is busy; the same call may pass later."""
+    """The store is busy or out of reach for a moment; the same call may pass later."""
 
 
 class StoreFull(StoreError):
@@ -284,7 +284,7 @@ class StoreFull(StoreError):
 
 
 class StoreOwned(StoreError):
-    """Another process owns the file."""
+    """Another process owns the store; the text says which one."""
 
 
 class StoreFailed(StoreError):
@@ -296,11 +296,11 @@ class StoreCorrupt(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """The file was written by a newer Headrace."""
+    """The store was written by a newer Headrace."""
 
 
 class StoreLost(StoreError):
-    """Another process took the file over; this one must stop."""
+    """Another process took the store over; this one must stop."""
 
 
 class EngineUnavailable(HeadraceError):

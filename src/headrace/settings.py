@@ -18,12 +18,14 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
+from headrace._store.location import SCHEMA, Location, PostgresUrl, locate, without_secrets
 from headrace.errors import ConfigurationError
 
 __all__ = [
     "LimitsSettings",
     "LoadedSettings",
     "LogSettings",
+    "RabbitMQSettings",
     "ServerSettings",
     "Setting",
     "Settings",
@@ -74,6 +76,14 @@ Durations = Annotated[tuple[Seconds, ...], BeforeValidator(_read_durations)]
 HostNames = Annotated[tuple[Annotated[str, AfterValidator(_check_host)], ...], BeforeValidator(_read_names)]
 
 
+def _read_place(given: object) -> object:
+    return locate(given) if isinstance(given, str) else given
+
+
+Place = Annotated[Path | PostgresUrl, BeforeValidator(_read_place)]
+"""A path, or a URL whose text shows no password."""
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -81,7 +91,11 @@ class _Group(BaseModel):
 class StoreSettings(_Group):
     """Where everything is kept."""
 
-    path: Path = Field(default=Path("headrace.db"), description="The file that holds all runs; its folder must exist.")
+    path: Place = Field(
+        default=Path("headrace.db"),
+        description="The file that holds all runs, in a folder that exists; or the URL of a Postgres database, `postgresql://user@host:5432/database`.",
+    )
+    postgres_schema: str = Field(default=SCHEMA, description="The schema of that database which holds all runs.")
     durability: Literal["safe", "fast"] = Field(
         default="safe",
         description="`safe`: what is acknowledged survives a power cut. `fast`: a power cut may take the last moments, a killed process takes nothing.",
@@ -98,6 +112,13 @@ class StoreSettings(_Group):
         default=None,
         description="Keys that only read, separated by commas: those before the last `headrace keys rotate`.",
     )
+
+    @property
+    def location(self) -> Location:
+        """What ``path`` and ``postgres_schema`` say together: an absolute path, or a URL with its schema."""
+        if isinstance(self.path, PostgresUrl):
+            return PostgresUrl(self.path.secret, self.postgres_schema)
+        return self.path.absolute()
 
 
 class ServerSettings(_Group):
@@ -148,9 +169,23 @@ class LimitsSettings(_Group):
     )
     history_warning: int = Field(default=10_000, ge=1, description="A journal of so many rows is reported.")
     history: int = Field(default=50_000, ge=1, description="A journal of so many rows blocks its run.")
+    lease: Seconds = Field(
+        default=timedelta(seconds=15),
+        gt=timedelta(0),
+        description="On a database: without a sign of life for so long, what a process has of subscriptions is given to others.",
+    )
     drain: Seconds = Field(
         default=timedelta(seconds=10),
         description="How long steps may take to end when the process is asked to stop: seconds, or ISO 8601.",
+    )
+
+
+class RabbitMQSettings(_Group):
+    """The broker that bridges of pipelines lead to."""
+
+    url: SecretStr | None = Field(
+        default=None,
+        description="Where the broker is: `amqp://HOST:5672/VHOST` with `USER:PASSWORD@` before the host, or `amqps://` for TLS. Without one all bridges are off.",
     )
 
 
@@ -172,11 +207,16 @@ class Settings(_Group):
     store: StoreSettings = StoreSettings()
     server: ServerSettings = ServerSettings()
     limits: LimitsSettings = Field(default_factory=LimitsSettings)
+    rabbitmq: RabbitMQSettings = RabbitMQSettings()
     webhooks: WebhooksSettings = Field(default_factory=WebhooksSettings)
     log: LogSettings = LogSettings()
     preflight: Literal["warn", "refuse", "off"] = Field(
         default="warn",
         description="What to do at start when open runs do not fit the code: `warn` and block those, `refuse` to start, or do not look.",
+    )
+    subscriptions: Literal["here", "workers"] = Field(
+        default="here",
+        description="On a database: whether the owner takes its share of the subscriptions (`here`) or leaves them all to `headrace worker` (`workers`).",
     )
 
 
@@ -336,7 +376,8 @@ def _invalid(error: ValidationError, taken: Mapping[str, tuple[str, str]], model
         path = tuple(part for part in found["loc"] if isinstance(part, str))  # without the places inside a list
         name = _variable(path, prefix)
         text, source = taken.get(name, ("", ""))
-        shown = _HIDDEN if name in _secrets(model, prefix) else repr(text)
+        # A URL shows its password nowhere, whatever is wrong with it.
+        shown = _HIDDEN if name in _secrets(model, prefix) else repr(without_secrets(text))
         place = name if source != "option" else "--" + path[-1]
         complaints.append(f"{place}={shown}: {found['msg'].removeprefix('Value error, ')}")
     return "; ".join(complaints)

@@ -16,6 +16,7 @@ HEAVY = {
     "httpx2",
     "importlib.metadata",
     "jinja2",
+    "psycopg",
     "pydantic",
     "rich",
     "starlette",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -10,13 +11,27 @@ from typing import Any
 
 import pytest
 
-from headrace._ports.database import Database, Done, Reader, Row, Statement, Transaction
+from headrace._ports.database import Database, Done, Reader, Row, SqlValue, Statement, Transaction
+from headrace._store.location import PostgresUrl
+from headrace._store.postgres import open_postgres
+from headrace._store.postgres_text import definitions_rewritten
 from headrace._store.sqlite import open_sqlite
 from headrace.errors import StoreError
 
+KEEP = Statement("keep", "INSERT INTO kept (value) VALUES (:value)")
+KEPT = Statement("kept", "SELECT value FROM kept")
+WORD = Statement("word", "INSERT INTO words (word) VALUES (:word)")
+WORDS = Statement("words", "SELECT word FROM words ORDER BY word")
+
 Open = Callable[[], Awaitable[Database]]
 
-CREATE = Statement("create", "CREATE TABLE notes (pk INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)")
+
+def definition(sql: str) -> Statement:
+    """Tables are made by migrations, which are rewritten otherwise than statements."""
+    return Statement("definition", sql, definitions_rewritten(sql))
+
+
+CREATE = definition("CREATE TABLE notes (pk INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)")
 INSERT = Statement("insert", "INSERT INTO notes (text) VALUES (:text)")
 UPDATE = Statement("update", "UPDATE notes SET text = text || '!' WHERE text LIKE :pattern")
 TEXTS = Statement("texts", "SELECT text FROM notes ORDER BY pk")
@@ -24,12 +39,12 @@ ONE = Statement("one", "SELECT text FROM notes WHERE text = :text")
 RETURNING = Statement("returning", "INSERT INTO notes (text) VALUES (:text) RETURNING pk")
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    async def sqlite() -> Database:
-        return await open_sqlite(tmp_path / "store.db")
-
-    return {"sqlite": sqlite}[request.param]
+    if request.param == "sqlite":
+        return lambda: open_sqlite(tmp_path / "store.db")
+    place: PostgresUrl = request.getfixturevalue("postgres")
+    return lambda: open_postgres(place)
 
 
 @pytest.fixture
@@ -139,6 +154,21 @@ async def test_a_bad_operation_harms_no_other(database: Database, isolated: bool
     assert answers == ["1", "Refused('b')", "1", "Refused('nothing written')", "Refused('d')", "1"]
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+async def test_what_returns_a_row_is_undone_too(database: Database, isolated: bool) -> None:
+    """An insert that gives its key back is a change like any other."""
+
+    def operation(tx: Transaction) -> None:
+        tx.one(RETURNING, {"text": "a"})
+        tx.all(RETURNING, {"text": "b"})
+        raise Refused
+
+    with pytest.raises(Refused):
+        await database.write(operation, isolated=isolated)
+
+    assert database.read(texts) == []
+
+
 async def test_errors_reach_the_caller(database: Database) -> None:
     """An operation's own exception is how it refuses."""
     with pytest.raises(Refused):
@@ -167,6 +197,23 @@ async def test_an_operation_may_survive_its_statement(database: Database) -> Non
         return "done"
 
     assert await database.write(operation) == "done"
+    assert database.read(texts) == ["a", "b"]
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+async def test_swallowed_errors_harm_no_other(database: Database, isolated: bool) -> None:
+    """An operation that shrugs at an error is as good as one that has none; its neighbours must not pay for it."""
+
+    def shrug(tx: Transaction) -> str:
+        with contextlib.suppress(StoreError):
+            tx.run(INSERT, {"text": "a"})
+        return "whatever"
+
+    answers = await asyncio.gather(
+        database.write(note("a")), database.write(shrug, isolated=isolated), database.write(note("b"))
+    )
+
+    assert list(answers) == [1, "whatever", 1]
     assert database.read(texts) == ["a", "b"]
 
 
@@ -243,6 +290,59 @@ async def test_an_iterator_left_early_holds_nothing(database: Database) -> None:
     await database.write(note("later"))
 
     assert "later" in database.read(texts)
+
+
+@pytest.mark.parametrize(
+    "value", [None, 0, -1, 2**63 - 1, -(2**63), 0.5, 1e300, "", "naïve ☃ 'quoted' %s :name", b"", b"\x00\xff" * 100_000]
+)
+async def test_values_come_back_as_they_went(database: Database, value: SqlValue) -> None:
+    """Instants, seeds, texts of errors and encoded values: what is read must be what was written, in type too."""
+    column = {int: "INTEGER", float: "DOUBLE PRECISION", str: "TEXT", bytes: "BLOB"}.get(type(value), "INTEGER")
+    await database.write(lambda tx: tx.run(definition(f"CREATE TABLE kept (value {column})")))
+
+    await database.write(lambda tx: tx.run(KEEP, {"value": value}))
+
+    assert database.read(lambda reader: reader.one(KEPT)) == (value,)
+    assert await database.write(lambda tx: list(tx.each(KEPT))) == [(value,)]
+
+
+@pytest.mark.parametrize(
+    "sql, value",
+    [
+        ("SELECT count(*) FROM notes", 3),
+        ("SELECT sum(pk) FROM notes", 6),
+        ("SELECT avg(pk) / 4 FROM notes", 0.5),
+        ("SELECT max(text) FROM notes", "b"),
+        ("SELECT pk = 2 FROM notes WHERE text = 'B'", 1),
+        ("SELECT x'00ff'", b"\x00\xff"),
+        ("SELECT substr(x'00ff', 2)", b"\xff"),
+        ("SELECT instr(text, 'B') FROM notes WHERE pk = 2", 1),
+        ("SELECT '50 % of ' || :what", "50 % of it"),
+        ("SELECT CAST(:nothing AS TEXT) IS NULL", 1),
+    ],
+)
+async def test_the_common_language(database: Database, sql: str, value: SqlValue) -> None:
+    """Statements are written once: what they say has to mean the same on every database, down to the types of the answers."""
+    for text in ("b", "B", "a"):
+        await database.write(note(text))
+    question = Statement("question", sql)
+
+    row = database.read(lambda reader: reader.one(question, {"what": "it", "nothing": None}))
+
+    assert row == (value,)
+    assert row is not None
+    assert type(row[0]) is type(value)
+
+
+async def test_text_is_ordered_by_its_bytes(database: Database) -> None:
+    """Pages of results go by order; a database that sorts as the language of its machine does would skip and repeat."""
+    words = ["a", "B", "b", "é", "z", "Z", "_", "a b", "ab", "1", "10", "2"]
+    await database.write(lambda tx: tx.run(definition("CREATE TABLE words (word TEXT)")))
+    await database.write(lambda tx: tx.run_many(WORD, [{"word": word} for word in words]))
+
+    found = database.read(lambda reader: [row[0] for row in reader.all(WORDS)])
+
+    assert found == sorted(words, key=str.encode)
 
 
 async def test_missing_parameters_are_refused(database: Database) -> None:

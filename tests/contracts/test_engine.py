@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from headrace import Headrace, Pipeline
+from headrace._store.location import PostgresUrl
 from headrace.errors import (
     RunAlreadyEnded,
     RunAlreadyExists,
@@ -29,26 +30,49 @@ def world() -> World:
     return World()
 
 
-@asynccontextmanager
-async def embedded(pipeline: Pipeline, folder: Path) -> AsyncIterator[Headrace]:
-    async with Headrace([pipeline], store=folder / "store.db") as app:
-        yield app
+KEY = b"of thirty-two bytes, as it must."
+
+Begin = Callable[[Pipeline], AbstractAsyncContextManager[Headrace]]
 
 
-@asynccontextmanager
-async def encrypted(pipeline: Pipeline, folder: Path) -> AsyncIterator[Headrace]:
-    async with Headrace([pipeline], store=folder / "store.db", keys=[b"of thirty-two bytes, as it must."]) as app:
-        yield app
+def embedded(request: pytest.FixtureRequest) -> Begin:
+    folder: Path = request.getfixturevalue("tmp_path")
+    return lambda pipeline: Headrace([pipeline], store=folder / "store.db")
+
+
+def embedded_on_postgres(request: pytest.FixtureRequest) -> Begin:
+    place: PostgresUrl = request.getfixturevalue("postgres")
+    return lambda pipeline: Headrace([pipeline], store=place)
+
+
+def encrypted(request: pytest.FixtureRequest) -> Begin:
+    folder: Path = request.getfixturevalue("tmp_path")
+    return lambda pipeline: Headrace([pipeline], store=folder / "store.db", keys=[KEY])
+
+
+def encrypted_on_postgres(request: pytest.FixtureRequest) -> Begin:
+    place: PostgresUrl = request.getfixturevalue("postgres")
+    return lambda pipeline: Headrace([pipeline], store=place, keys=[KEY])
 
 
 # Another engine is one more function here.
-ENGINES = {"embedded": embedded, "encrypted": encrypted}
+ENGINES = {
+    "embedded": embedded,
+    "encrypted": encrypted,
+    "embedded on postgres": embedded_on_postgres,
+    "encrypted on postgres": encrypted_on_postgres,
+}
 
 
 @pytest.fixture(params=ENGINES)
-async def app(request: pytest.FixtureRequest, tmp_path: Path, world: World) -> AsyncIterator[Headrace]:
+def begin(request: pytest.FixtureRequest) -> Begin:
+    return ENGINES[request.param](request)
+
+
+@pytest.fixture
+async def app(begin: Begin, world: World) -> AsyncIterator[Headrace]:
     pipeline = Pipeline("contract", flows=flows.pipeline.flows, wire=lambda: world)
-    async with ENGINES[request.param](pipeline, tmp_path) as app:
+    async with begin(pipeline) as app:
         yield app
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace._ports.database import Reader, Statement, Transaction
-from headrace._store import group_commit
+from headrace._store import sqlite_medium
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import StoreError, StoreFailed, StoreFull
 from headrace.testing.disk import FakeDisk
@@ -128,7 +128,7 @@ async def test_a_failed_checkpoint_is_final(
     disk: FakeDisk, database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite swallows the errors of its own checkpoints; the pages would be lost with the log."""
-    monkeypatch.setattr(group_commit, "_CHECKPOINT_PAGES", 5)
+    monkeypatch.setattr(sqlite_medium, "_CHECKPOINT_PAGES", 5)
     disk.fail("sync", file=".db")
     acknowledged = 0
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from headrace._ports.database import Done, Statement, Transaction
-from headrace._store import group_commit
+from headrace._store import sqlite_medium
 from headrace._store.connection import Mode
 from headrace._store.sqlite import open_sqlite
 from headrace.testing.disk import FakeDisk
@@ -100,7 +100,7 @@ async def lose_power_often(folder: Path, mode: Mode) -> Losses:
 
 @pytest.fixture(autouse=True)
 def checkpoint_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "_CHECKPOINT_PAGES", MOST_PAGES)
+    monkeypatch.setattr(sqlite_medium, "_CHECKPOINT_PAGES", MOST_PAGES)
 
 
 @pytest.mark.slow

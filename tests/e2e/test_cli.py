@@ -28,7 +28,7 @@ def test_from_start_to_result(place: Place) -> None:
 def test_a_killed_owner_loses_nothing(place: Place) -> None:
     """The promise of the product, seen from outside: watching goes on through the kill, too."""
     owner, _ = place.up()
-    place.run("runs", "start", "nap", "--arg", "number=1", "--arg", "seconds=1")
+    place.run("runs", "start", "nap", "--arg", "number=1", "--arg", "seconds=4")
     watching = place.begin("runs", "watch", "nap-1", "--json")
     assert watching.stdout is not None
     watching.stdout.readline()

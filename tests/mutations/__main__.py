@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.mutations.planted import Bug, planted
 from tests.tree import ROOT
 
-_COPIED = ("pyproject.toml", "src", "tests", "examples", "scripts", "docs")
+_COPIED = ("pyproject.toml", "src", "tests", "examples", "scripts", "docs", "bench")
 _SECONDS_OF_A_TEST = 60
 _SECONDS_OF_A_BUG = 600
 _SECONDS_WITHOUT = 3_600

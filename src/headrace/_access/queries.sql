@@ -1,6 +1,7 @@
 -- name: add_token
--- Keep a new token, by its hash.
+-- Keep a new token, by its hash, unless another one of its name is good.
 INSERT INTO tokens (id, name, hash, scope, created_at) VALUES (:id, :name, :hash, :scope, :at)
+ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
 
 -- name: token_by_id
 -- The token that a request names, if it is good.

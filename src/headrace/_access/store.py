@@ -10,7 +10,7 @@ from typing import Any
 from headrace._access.model import Scope, Token
 from headrace._access.secret import Secret, digest, id_of, is_same
 from headrace._base.clock import Instant, to_micros
-from headrace._ports.database import Reader, Transaction
+from headrace._ports.database import Reader, SqlValue, Transaction
 from headrace._store.statements import load
 from headrace.errors import Conflict, NotFound, ValueRefused
 
@@ -31,9 +31,15 @@ def check_name(name: str) -> str:
 
 def add_token(tx: Transaction, secret: Secret, *, name: str, scope: Scope, at: Instant) -> Token:
     """Keep a new token; raises ``Conflict`` while another one of that name is good."""
-    if tx.one(SQL.token_by_name, {"name": check_name(name)}) is not None:
+    new: dict[str, SqlValue] = {
+        "id": secret.id,
+        "name": check_name(name),
+        "hash": digest(secret.text),
+        "scope": scope.value,
+        "at": at,
+    }
+    if not tx.run(SQL.add_token, new):
         raise Conflict(f"there is a token {name!r} already; use another name, or revoke that one first")
-    tx.run(SQL.add_token, {"id": secret.id, "name": name, "hash": digest(secret.text), "scope": scope.value, "at": at})
     return _good_token(tx, name)
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Self, TypeVar, cast
 
+from headrace._app.bridges import Bridges
 from headrace._app.endpoints import Endpoints, Outgoing
 from headrace._app.event_calls import EventCalls
+from headrace._app.examination import size_of_store, sizes_of_file
 from headrace._app.feed import RunFeed
 from headrace._app.incoming import Incoming, WebhookAnswer
 from headrace._app.inspection import detail_of, history_of
 from headrace._app.tables import Tables
 from headrace._app.view import History, RunDetail, RunView
 from headrace._app.watchers import Watchers, WatcherView
+from headrace._app.wires import Wires
+from headrace._app.worker import NO_WORKERS, this_worker
 from headrace._authoring import guard
 from headrace._authoring.context import Policy, RunRef, message_shape
 from headrace._authoring.flow import Flow
@@ -29,18 +31,20 @@ from headrace._authoring.pipeline import Pipeline, Registry
 from headrace._base import log
 from headrace._base.clock import SystemClock, from_datetime, to_datetime
 from headrace._base.vault import Vault
+from headrace._bridge.model import BridgeView
 from headrace._engine.commands import error_of
 from headrace._engine.engine import EmbeddedEngine, Limits
 from headrace._engine.preflight import Preflight, preflight
+from headrace._events.sharing import OWNER, Worker
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, list_runs, run_by_id
 from headrace._store.group_commit import CommitCounts
+from headrace._store.location import SCHEMA, Location, PostgresUrl, locate
+from headrace._store.opening import OwnedDatabase, open_store
 from headrace._store.pipeline_tables import upgrade
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import ConfigurationError, EngineUnavailable, RunNotFound, ValueRefused
-from headrace.settings import read_settings
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -96,16 +100,20 @@ class Headrace(EventCalls):
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
     ``watch``: let the pipelines' watchers run.
+    ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
     ``keys``: the first encrypts all values that are stored from now on, all of them decrypt; `headrace keys new` prints one.
+    ``rabbitmq``: the URL of the broker that the bridges of the pipelines lead to; without one they are off, and with ``stand_ins`` too.
+    ``subscriptions``: on a database, whether this process takes its share of them (``here``) or leaves them to `headrace worker` (``workers``).
     """
 
     def __init__(
         self,
         pipelines: Sequence[Pipeline],
         *,
-        store: str | os.PathLike[str],
+        store: str | os.PathLike[str] | PostgresUrl,
+        postgres_schema: str = SCHEMA,
         durability: Literal["safe", "fast"] = "safe",
         preflight: PreflightMode = "warn",
         limits: Limits | None = None,
@@ -114,29 +122,36 @@ class Headrace(EventCalls):
         stand_ins: bool = False,
         watch: bool = True,
         keys: Sequence[str | bytes] = (),
+        subscriptions: Literal["here", "workers"] = "here",
         outgoing: Outgoing | None = None,
+        rabbitmq: str | None = None,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.registry = Registry.of(pipelines)
-        self._path = Path(store)
+        self._location = locate(store, schema=postgres_schema)
         self._durability: Literal["safe", "fast"] = durability
         self._preflight: PreflightMode = preflight
         self._vault = Vault(keys)
         self._limits = limits
         self._clock: Clock = SystemClock()
         self._strict = False
-        self._settings = dict(settings or {})
+        self._leaves_subscriptions = subscriptions == "workers"
+        if self._leaves_subscriptions and not isinstance(self._location, PostgresUrl):
+            raise ConfigurationError(NO_WORKERS)
+        self._wires = Wires(settings, stand_ins=stand_ins)
         self.stand_ins = stand_ins
         self._watch = watch
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
-        self._database: Database | None = None
+        self._database: OwnedDatabase | None = None
         self._outgoing = outgoing or Outgoing()
         self._webhooks: Endpoints | None = None
-        self.incoming = Incoming(self.registry, self._settings_of)
+        self.incoming = Incoming(self.registry, self._wires.settings_of)
         self._conditions: list[Callable[[Reader], None]] = []
         self._wired: dict[str, tuple[object, ...]] = {}
         self._watchers: Watchers | None = None
+        self._rabbitmq = None if stand_ins else rabbitmq
+        self._bridges: Bridges | None = None
         self.fit: Preflight | None = None
         guard.trust(unguarded)
 
@@ -154,6 +169,7 @@ class Headrace(EventCalls):
             self._check_webhooks()
             for pipeline in self.pipelines:
                 self._wired[pipeline.name] = (*await self._wire(pipeline), self.tables)
+            self._bridges = bridges = Bridges(self.pipelines, url=self._rabbitmq, clock=self._clock, database=database)
             self._engine = EmbeddedEngine(
                 registry=self.registry,
                 database=database,
@@ -161,12 +177,17 @@ class Headrace(EventCalls):
                 wired=self._wired,
                 limits=self._limits,
                 strict=self._strict,
+                outlets=bridges.outlets,
+                share=self._share(database),
+                leaves_subscriptions=self._leaves_subscriptions,
             )
             self._webhooks = Endpoints(database, self._clock, self._engine.delivery, self._outgoing)
             self._webhooks.open()
             self._stack.push_async_callback(self._webhooks.close)
             await self._engine.open()
             self._stack.push_async_callback(self._engine.close)
+            self._stack.push_async_callback(bridges.stop)
+            bridges.begin(self._engine)
             self._watchers = Watchers(self, self._clock, self.pipelines, self._wired)
             self._stack.push_async_callback(self._watchers.stop)
             self._begin_watchers()
@@ -191,12 +212,25 @@ class Headrace(EventCalls):
         """What the pipelines keep running beside their flows, and how it is."""
         return () if self._watchers is None else self._watchers.views()
 
+    @property
+    def bridges(self) -> tuple[BridgeView, ...]:
+        """The bridges to a broker that the pipelines declare, and how they are."""
+        return () if self._bridges is None or self._engine is None else self._bridges.views()
+
+    def _troubles(self) -> Mapping[str, str]:
+        return {} if self._bridges is None else self._bridges.troubles()
+
+    def _share(self, database: OwnedDatabase) -> Worker | None:
+        if not database.is_shared:
+            return None
+        return this_worker(f"{OWNER}{database.epoch}", {})
+
     def require(self, condition: Callable[[Reader], None]) -> None:
         """Look at the store before anything is begun; what ``condition`` raises keeps this from starting."""
         self._conditions.append(condition)
 
-    async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, mode=self._durability, vault=self._vault)
+    async def _open_store(self) -> OwnedDatabase:
+        return await open_store(self._location, durability=self._durability, vault=self._vault)
 
     def _check_webhooks(self) -> None:
         self.incoming.check()
@@ -214,37 +248,7 @@ class Headrace(EventCalls):
         _report(found)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
-        if pipeline.wire is None:
-            return ()
-        built = pipeline.wire(**self._for_wiring(pipeline))
-        if isinstance(built, AbstractAsyncContextManager):
-            built = await self._stack.enter_async_context(built)
-        elif asyncio.iscoroutine(built):
-            built = await built
-        return built if isinstance(built, tuple) else (built,)
-
-    def _for_wiring(self, pipeline: Pipeline) -> dict[str, object]:
-        """Those of ``settings``, ``stand_ins`` and ``tables`` that the wiring asks for by name."""
-        assert pipeline.wire is not None
-        wanted = inspect.signature(pipeline.wire).parameters
-        given: dict[str, object] = {}
-        if "settings" in wanted:
-            given["settings"] = self._settings_of(pipeline)
-        if "stand_ins" in wanted:
-            given["stand_ins"] = self.stand_ins
-        if "tables" in wanted:
-            given["tables"] = self.tables
-        return given
-
-    def _settings_of(self, pipeline: Pipeline) -> BaseModel:
-        if pipeline.settings is None:
-            raise ConfigurationError(
-                f"the wiring of pipeline {pipeline.name!r} asks for settings, and the pipeline has none: Pipeline(settings=...)"
-            )
-        if pipeline.name not in self._settings:
-            loaded = read_settings(pipelines={pipeline.name: pipeline.settings}, strict=False)
-            self._settings[pipeline.name] = loaded.pipelines[pipeline.name]
-        return self._settings[pipeline.name]
+        return await self._wires.build(pipeline, self._stack, self.tables)
 
     def use(self, kind: type[T], *, pipeline: str | None = None) -> T:
         """What a wiring built, by its type, for routes and programs; name the pipeline where several built such a thing."""
@@ -261,9 +265,9 @@ class Headrace(EventCalls):
         return Tables(self.database)
 
     @property
-    def path(self) -> Path:
-        """The store's file."""
-        return self._path.absolute()
+    def location(self) -> Location:
+        """Where the store is: an absolute path, or a URL that shows no password as text."""
+        return self._location if isinstance(self._location, PostgresUrl) else self._location.absolute()
 
     def now(self) -> datetime:
         """The time on the clock that the runs go by."""
@@ -272,9 +276,9 @@ class Headrace(EventCalls):
     @property
     def revision(self) -> str:
         """Another text after each commit to the store, and after each start."""
-        if not isinstance(self._database, SqliteDatabase):
+        if self._database is None:
             return ""
-        return f"{self._database.epoch}-{self._database.counts().transactions}"
+        return f"{self._database.epoch}-{self._database.counts().transactions + self._database.heard}"
 
     @property
     def failure(self) -> str | None:
@@ -370,18 +374,20 @@ class Headrace(EventCalls):
 
     def commits(self) -> CommitCounts:
         """How much was written, and how much of it together."""
-        if isinstance(self._database, SqliteDatabase):
-            return self._database.counts()
-        return CommitCounts(operations=0, transactions=0, repeated=0)
+        if self._database is None:
+            return CommitCounts(operations=0, transactions=0, repeated=0)
+        return self._database.counts()
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes of the store: the file itself, and the log of what waits to move into it."""
-        log_path = self.path.with_name(self.path.name + "-wal")
-        return {"file": _size(self.path), "log": _size(log_path)}
+        """Bytes of the store: the file itself and the log of what waits to move into it, or the tables of a database."""
+        location = self.location
+        if isinstance(location, PostgresUrl):
+            return {"tables": self.database.read(lambda reader: size_of_store(reader, location))}
+        return sizes_of_file(location)
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where this one answers for its store."""
-        if isinstance(self._database, SqliteDatabase):
+        if self._database is not None:
             self._database.announce(address=address, token_file=token_file)
 
     async def resume_subscription(self, name: str) -> None:
@@ -425,13 +431,6 @@ class Headrace(EventCalls):
         if record is None:
             raise RunNotFound(run_id)
         return Run(self, RunRef(record.id, record.number), None)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _check_names(flow: Flow[Any, Any], arguments: Mapping[str, object]) -> None:

@@ -182,13 +182,21 @@ class EventCalls:
         """The same, for who reads more from the same state of the store."""
         delivery = self.engine.delivery
         return subscriptions_in(
-            reader, triggers=self.subscribed, reached=delivery.position_of, working=delivery.working_on()
+            reader,
+            triggers=self.subscribed,
+            reached=delivery.position_of,
+            working=delivery.working_on(),
+            troubles=self._troubles(),
         )
 
     @property
     def subscribed(self) -> Mapping[str, Trigger]:
         """What reads the log here, by name: what pipelines declare, and endpoints of webhooks."""
         return {name: trigger for name, (_, trigger) in tuple(self.engine.delivery.known.items())}
+
+    def _troubles(self) -> Mapping[str, str]:
+        """Why subscriptions do not go on though nobody has paused them."""
+        return {}
 
     async def pause_subscription(self, name: str) -> None:
         """Let a subscription end what it does now, and begin nothing new."""

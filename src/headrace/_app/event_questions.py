@@ -142,6 +142,7 @@ def subscriptions_in(
     triggers: Mapping[str, Trigger] | None = None,
     reached: Callable[[str], int | None] = lambda _: None,
     working: Mapping[str, int] | None = None,
+    troubles: Mapping[str, str] | None = None,
 ) -> list[SubscriptionView]:
     """Every subscription and replay. What they read, and what they do at this moment, is known to the owner alone."""
     held, dead, end = count_held(reader), count_dead(reader), last_position(reader)
@@ -154,6 +155,7 @@ def subscriptions_in(
             end=end,
             reached=reached(name),
             working=(working or {}).get(name, 0),
+            trouble=(troubles or {}).get(base_name(name), ""),
         )
         for name, cursors in all_cursors(reader).items()
     ]

@@ -133,7 +133,10 @@ class JobDetail:
 
 @dataclass(frozen=True, kw_only=True)
 class SubscriptionView:
-    """How far a subscription is. ``behind``: positions of the log that it has not passed; not all of them concern it."""
+    """How far a subscription is. ``behind``: positions of the log that it has not passed; not all of them concern it.
+
+    ``trouble``: why nothing of it goes on although nobody has paused it.
+    """
 
     name: str
     target: str
@@ -147,6 +150,7 @@ class SubscriptionView:
     paused: bool
     replay: bool
     declared: bool
+    trouble: str
 
     @staticmethod
     def of(
@@ -158,6 +162,7 @@ class SubscriptionView:
         end: int,
         reached: int | None,
         working: int,
+        trouble: str,
     ) -> SubscriptionView:
         position, until = max(min(cursor.position for cursor in cursors), reached or 0), cursors[0].stop_at
         target = "" if trigger is None else _target(trigger)
@@ -174,12 +179,15 @@ class SubscriptionView:
             paused=cursors[0].paused,
             replay=until is not None,
             declared=trigger is not None,
+            trouble=trouble,
         )
 
 
 def _target(trigger: Trigger) -> str:
     if trigger.flow is not None:
         return f"flow {trigger.flow.name}"
+    if trigger.leaves_for:
+        return trigger.leaves_for
     return f"handler {trigger.handler.name}" if trigger.handler is not None else ""
 
 

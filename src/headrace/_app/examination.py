@@ -12,16 +12,22 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from headrace._app.listing import counts_of, newest
+from headrace._base.clock import from_datetime
 from headrace._base.wording import count
+from headrace._bridge.model import BridgeView
+from headrace._events.sharing import live_workers
 from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE
 from headrace._store import health
 from headrace._store.file_system import file_system_of, refuse_network_file_system
 from headrace._store.keyring import keys_in_use
+from headrace._store.location import Location, PostgresUrl
+from headrace._store.opening import open_server
 from headrace._store.statements import load
 from headrace.errors import KeyMissing
 
 _STORE = load("headrace._store", "store.sql")
+_SERVER = load("headrace._store", "postgres.sql")
 _MOUNTS = Path("/proc/self/mountinfo")
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _LITTLE_SPACE = 1 << 30
@@ -69,22 +75,55 @@ def examine_sync(path: Path, *, seconds: float) -> Finding:
     return Finding("warn" if slow else "ok", "sync", detail, "every step waits that long" if slow else "")
 
 
-def examine_store(reader: Reader, path: Path, now: datetime, *, owned: bool) -> Iterator[Finding]:
+def examine_server(url: PostgresUrl) -> Iterator[Finding]:
+    """Asks on a connection of its own, whether there is a store or not."""
+    with open_server(url) as server:
+        row = server.read(lambda rows: rows.one(_SERVER.about_server))
+    assert row is not None
+    version, fsync, full_page_writes, is_standby = row
+    yield Finding("ok", "server", f"Postgres {version} at {url}")
+    if "off" in (fsync, full_page_writes):
+        detail = f"fsync is {fsync}, full_page_writes is {full_page_writes}: a power cut takes what was acknowledged"
+        yield Finding("warn", "sync", detail, "turn both on")
+    if is_standby:
+        yield Finding("fail", "server", "it is a standby, where nothing can be written", "give the URL of the primary")
+
+
+def examine_store(reader: Reader, location: Location, now: datetime, *, owned: bool) -> Iterator[Finding]:
     yield from _encryption(reader)
     totals = counts_of(reader)
     epoch = _meta(reader, "owner_epoch") or "?"
-    size = f"{size_of_store(path) / 2**20:.1f} MiB"
-    yield Finding("ok", "store", f"{path}: {size}, {count(sum(totals.values()), 'run')}, opened {epoch} times")
+    size = f"{size_of_store(reader, location) / 2**20:.1f} MiB"
+    runs = count(sum(totals.values()), "run")
+    yield Finding("ok", "store", f"{called(location)}: {size}, {runs}, opened {epoch} times")
     if not owned and _meta(reader, "left_in_order") == "no":
         yield Finding("ok", "last stop", "its last owner was killed; runs go on at the next start")
     for state in sorted(SET_ASIDE):
         if many := totals.get(state, 0):
             hint = f"see: headrace runs ls --state {state}"
             yield Finding("warn", "runs", f"{count(many, 'run')} {state}", hint)
+    if workers := live_workers(reader, from_datetime(now)):
+        named = ", ".join(f"{worker.pid} on {worker.host}" for worker in workers)
+        yield Finding("ok", "workers", f"{count(len(workers), 'worker')} for subscriptions: process {named}")
     last = newest(reader)
     if last is not None and last.created_at > now:
         detail = f"the newest run was made at {_utc(last.created_at)}, it is {_utc(now)} now"
         yield Finding("warn", "clock", detail, "the clock went back; timers wait for the old time")
+
+
+def examine_bridge(bridge: BridgeView) -> Finding:
+    """Whether events leave and come in, and what waits."""
+    waits = f"; {count(bridge.behind, 'position')} of the log behind, {bridge.lag:.0f} s" if bridge.behind else ""
+    if bridge.state == "off":
+        return Finding("warn", bridge.name, f"is off{waits}", "set HEADRACE_RABBITMQ__URL and restart")
+    if bridge.state != "connected":
+        detail = f"has no connection to {bridge.broker} since {_utc(bridge.since)}{waits}: {bridge.error or 'trying'}"
+        return Finding("warn", bridge.name, detail, "it goes on by itself; what waits is in the log")
+    refused = sum(feed.refused for feed in bridge.feeds)
+    detail = f"connected to {bridge.broker} since {_utc(bridge.since)}, {bridge.confirmed} sent{waits}"
+    if refused:
+        return Finding("warn", bridge.name, f"{detail}; {count(refused, 'message')} refused", "see: log event feed.refused; they wait in QUEUE.dead")  # fmt: skip
+    return Finding("ok", bridge.name, detail)
 
 
 def _encryption(reader: Reader) -> Iterator[Finding]:
@@ -99,9 +138,23 @@ def _encryption(reader: Reader) -> Iterator[Finding]:
         yield Finding("ok", "encryption", f"values are encrypted with key {known[0]}{also}", hint)
 
 
-def size_of_store(path: Path) -> int:
-    """Bytes of the file and of the log beside it."""
-    return sum(one.stat().st_size for one in (path, path.with_name(path.name + "-wal")) if one.exists())
+def called(location: Location) -> str:
+    """What a store is called where its place is known."""
+    return str(location) if isinstance(location, Path) else f"the schema {location.schema}"
+
+
+def sizes_of_file(path: Path) -> dict[str, int]:
+    """Bytes of the file, and of the log beside it."""
+    files = {"file": path, "log": path.with_name(path.name + "-wal")}
+    return {name: one.stat().st_size if one.exists() else 0 for name, one in files.items()}
+
+
+def size_of_store(reader: Reader, location: Location) -> int:
+    """Bytes of a file and its log, or of the tables of a schema."""
+    if isinstance(location, Path):
+        return sum(sizes_of_file(location).values())
+    row = reader.one(_SERVER.size, {"schema": location.schema})
+    return int(row[0]) if row else 0
 
 
 def _meta(reader: Reader, name: str) -> str | None:

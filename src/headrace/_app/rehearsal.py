@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from headrace._app.app import Headrace
 from headrace._app.view import Json, read_json
+from headrace._authoring.trigger import Trigger
 from headrace._events.store import event_by_id
 from headrace._events.topic import matches_any
 from headrace._jobs.store import job_of
@@ -57,9 +58,15 @@ def rehearse(app: Headrace, reader: Reader, topic: str, data: object, *, subject
         after="" if decision is None or decision.state is None else decision.state,
         reason="" if decision is None else decision.reason,
         subscriptions=tuple(
-            (name, f"starts flow {trigger.flow.name}" if trigger.flow is not None else "handles it")
+            (name, _what_becomes(trigger))
             for name, trigger in app.subscribed.items()
             if matches_any(trigger.patterns, topic)
         ),
         is_known=event_by_id(reader, id) is not None,
     )
+
+
+def _what_becomes(trigger: Trigger) -> str:
+    if trigger.flow is not None:
+        return f"starts flow {trigger.flow.name}"
+    return f"lets it leave for {trigger.leaves_for}" if trigger.leaves_for else "handles it"

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from headrace._app.app import Headrace
 from headrace._app.endpoints import Outgoing
 from headrace._app.keys import keys_of
+from headrace._app.worker import Worker
 from headrace._authoring.pipeline import Pipeline
 from headrace._engine.engine import Limits
 from headrace.settings import LimitsSettings, Settings
@@ -26,7 +27,7 @@ def build(
     """The application that these settings describe; nothing is opened yet."""
     return Headrace(
         pipelines,
-        store=settings.store.path,
+        store=settings.store.location,
         durability=settings.store.durability,
         preflight=settings.preflight,
         limits=_limits(settings.limits),
@@ -35,6 +36,28 @@ def build(
         watch=watch,
         keys=keys_of(settings.store),
         outgoing=Outgoing(timeout=settings.webhooks.timeout, waits=settings.webhooks.waits),
+        rabbitmq=settings.rabbitmq.url.get_secret_value() if settings.rabbitmq.url is not None else None,
+        subscriptions=settings.subscriptions,
+    )
+
+
+def build_worker(
+    pipelines: Sequence[Pipeline],
+    settings: Settings,
+    *,
+    subscriptions: Sequence[str] | None = None,
+    of_pipelines: Mapping[str, BaseModel] | None = None,
+    stand_ins: bool = False,
+) -> Worker:
+    """The worker that these settings describe; nothing is opened yet."""
+    return Worker(
+        pipelines,
+        store=settings.store.location,
+        subscriptions=subscriptions,
+        limits=_limits(settings.limits),
+        settings=of_pipelines,
+        stand_ins=stand_ins,
+        keys=keys_of(settings.store),
     )
 
 
@@ -47,5 +70,6 @@ def _limits(settings: LimitsSettings) -> Limits:
         process_steps=settings.process_steps or os.cpu_count() or 1,
         history_warning=settings.history_warning,
         history=settings.history,
+        lease_seconds=settings.lease.total_seconds(),
         drain_seconds=settings.drain.total_seconds(),
     )

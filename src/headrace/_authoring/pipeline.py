@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from headrace._authoring.bridge import Bridge
 from headrace._authoring.flow import Flow
 from headrace._authoring.guard import inspect_flow
 from headrace._authoring.trigger import Trigger
@@ -43,6 +44,8 @@ class Pipeline:
 
     ``watchers`` are async functions that run as long as Headrace does, beside the flows: each gets the running ``Headrace``, watches
     something outside, and publishes what it sees. One that raises is begun again, later each time.
+
+    ``bridges`` exchange events with a broker: ``RabbitMQ(...)``.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Pipeline:
         commands: str | None = None,
         metrics: str | None = None,
         watchers: Sequence[Watcher] = (),
+        bridges: Sequence[Bridge] = (),
         wire: Wiring | None = None,
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
@@ -82,10 +86,13 @@ class Pipeline:
                 raise DefinitionError(
                     f"Pipeline({name!r}): {trigger!r} starts flow {trigger.flow.name!r}, which is not in flows; add it there"
                 )
-        named = [trigger.name for trigger in triggers]
+        for bridge in bridges:
+            if not isinstance(bridge, Bridge):
+                raise DefinitionError(f"Pipeline({name!r}): {bridge!r} in bridges is no bridge; write RabbitMQ(...)")
+        named = [trigger.name for trigger in triggers] + [bridge.name for bridge in bridges]
         for twice in {item for item in named if named.count(item) > 1}:
             raise DefinitionError(
-                f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with on(..., name=...)"
+                f"Pipeline({name!r}): two subscriptions are called {twice!r}; give one another name with name=..."
             )
         taken = [webhook.name for webhook in webhooks]
         for twice in {item for item in taken if taken.count(item) > 1}:
@@ -111,6 +118,7 @@ class Pipeline:
         self.commands = _place(name, "commands", commands)
         self.metrics = _place(name, "metrics", metrics)
         self.watchers = tuple(watchers)
+        self.bridges = tuple(bridges)
         self.wire = wire
 
     def __repr__(self) -> str:
@@ -123,6 +131,10 @@ def _place(pipeline: str, what: str, place: str | None) -> str | None:
             f"Pipeline({pipeline!r}): {what}={place!r} has to be 'module:attribute', for example '{pipeline}.{what}:{what}'"
         )
     return place
+
+
+def _relays(pipeline: Pipeline) -> list[Trigger]:
+    return [bridge.relay for bridge in pipeline.bridges if bridge.relay is not None]
 
 
 @dataclass(frozen=True)
@@ -163,7 +175,9 @@ class Registry:
             [item for pipeline in pipelines for item in pipeline.lifecycles],
         )
         triggers = {
-            f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.triggers
+            f"{pipeline.name}.{item.name}": (pipeline, item)
+            for pipeline in pipelines
+            for item in (*pipeline.triggers, *_relays(pipeline))
         }
         webhooks = {
             f"{pipeline.name}.{item.name}": (pipeline, item) for pipeline in pipelines for item in pipeline.webhooks

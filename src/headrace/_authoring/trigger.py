@@ -64,6 +64,11 @@ class Trigger:
         self.predicate = self._compiled(where)
         self._check()
 
+    @property
+    def leaves_for(self) -> str:
+        """Where its events leave the log for, in words; empty when they stay here."""
+        return ""
+
     def wants(self, topic: str) -> bool:
         """Whether the topic is one of its own."""
         return matches_any(self.patterns, topic)
@@ -117,6 +122,32 @@ class Trigger:
 
     def __repr__(self) -> str:
         return f"<trigger {self.name}: {', '.join(self.patterns)}>"
+
+
+class Relay(Trigger):
+    """A subscription whose events leave for a broker: what a bridge has in the place of a flow or a handler."""
+
+    def __init__(
+        self, topics: str | Sequence[str], *, name: str, leaves_for: str, retry: Retry | None, since: Since
+    ) -> None:
+        self.raw = False
+        self.at_once = None
+        self.patterns = _patterns(topics)
+        self.name = name
+        self.flow = None
+        self.handler = None
+        self.args = None
+        self.takes_job = False
+        self.since = since
+        self.job = None
+        self.parts = 1
+        self.retry = retry or HANDLER_RETRY
+        self.predicate = None
+        self._leaves_for = leaves_for
+
+    @property
+    def leaves_for(self) -> str:
+        return self._leaves_for
 
 
 def on(

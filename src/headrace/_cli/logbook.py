@@ -15,6 +15,8 @@ from headrace._cli.screen import printable
 _COLOURS = {logging.WARNING: "yellow", logging.ERROR: "red", logging.CRITICAL: "red", logging.DEBUG: "bright_black"}
 # Libraries whose INFO is of no use to an operator.
 _QUIET = ("asyncio", "uvicorn", "httpx2", "httpcore2")
+# What they have to say of a lost connection, with a page of traceback, the bridge says in a line.
+_SILENT = ("aio_pika", "aiormq")
 
 
 def configure(*, level: str, form: Literal["auto", "console", "json"], stream: TextIO | None = None) -> None:
@@ -28,6 +30,8 @@ def configure(*, level: str, form: Literal["auto", "console", "json"], stream: T
     root.setLevel(level.upper())
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    for name in _SILENT:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class ForPrograms(logging.Formatter):

@@ -16,6 +16,10 @@ from headrace.errors import HeadraceError
 _HERE = "headrace._cli.commands."
 COMMANDS = {
     "up": (_HERE + "up:up", "Run pipelines until stopped, and answer for them."),
+    "worker": (
+        _HERE + "worker:worker",
+        "Handle events beside the owner of a store in Postgres, in any number of processes.",
+    ),
     "runs": (_HERE + "runs:runs", "Look at runs, start them, change them."),
     "events": (_HERE + "events:events", "Look at the log of events, publish, and steer who reads it."),
     "jobs": (_HERE + "jobs:jobs", "Look at jobs and what moved them; begin them again, cancel them."),

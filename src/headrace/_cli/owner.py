@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from headrace._cli.problem import Problem
+from headrace._store.location import Location
 from headrace._store.ownership import Owner, read_owner
 
 _SECONDS = 30.0
 
 
-def owner_of(store: Path) -> Owner | None:
+def owner_of(store: Location) -> Owner | None:
     """Who runs the store now; raises ``Problem`` when that cannot be seen."""
+    if not isinstance(store, Path):
+        from headrace._store.opening import owner_of as ask
+
+        return ask(store)
     try:
         return read_owner(store)
     except PermissionError as error:
@@ -30,7 +36,7 @@ class OwnerClient:
         self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     @staticmethod
-    def find(store: Path) -> OwnerClient:
+    def find(store: Location) -> OwnerClient:
         """The owner of a store; raises ``Problem`` saying how to get one."""
         owner = owner_of(store)
         if owner is None:
@@ -45,6 +51,9 @@ class OwnerClient:
                 code="no_api",
                 hint="change it from that program, or run its pipelines with `headrace up`",
             )
+        if not isinstance(store, Path) and owner.host != socket.gethostname():
+            message = f"process {owner.pid} on {owner.host} runs {store}, and takes orders from its own machine only"
+            raise Problem(message, code="no_api", hint=f"run the command on {owner.host}")
         try:
             token = Path(owner.token_file).read_text(encoding="ascii")
         except OSError as error:
@@ -56,7 +65,7 @@ class OwnerClient:
         return OwnerClient(owner, owner.address, token)
 
     @staticmethod
-    def reach(store: Path) -> OwnerClient | None:
+    def reach(store: Location) -> OwnerClient | None:
         """The owner of a store, if there is one that takes questions."""
         owner = owner_of(store)
         return None if owner is None or owner.address is None else OwnerClient.find(store)

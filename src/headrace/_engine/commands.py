@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from headrace._authoring.flow import Flow
@@ -13,13 +15,14 @@ from headrace._base import faultpoints
 from headrace._base.clock import Instant
 from headrace._base.recorded_error import decode_error, encode_error
 from headrace._engine.event_log import EventLog, Publication, own_job
-from headrace._engine.journal import Also, Journal
+from headrace._engine.journal import SECONDS_BETWEEN_OFFERS, Also, Journal
 from headrace._engine.machine import PUBLISHED, Command
 from headrace._engine.resident import Child, Resident
 from headrace._engine.timers import Timers
 from headrace._events.model import EventRecord, NewEvent, Subject, Wait
 from headrace._events.schema import event_to_json, parted
 from headrace._events.store import event_at, first_match
+from headrace._jobs.store import LOCK_LOG
 from headrace._ports.clock import Clock
 from headrace._ports.database import SqlValue, Transaction
 from headrace._runs.model import Begun, JobOfRun, JournalRow, Kind, Message, NewRun, Outcome, RunState
@@ -33,6 +36,7 @@ from headrace.errors import (
     RunFailed,
     RunNotFound,
     RunTimedOut,
+    StoreBusy,
 )
 
 
@@ -56,7 +60,7 @@ class Keeper(Protocol):
     def notify(self, pk: int, message: Message) -> None: ...
     def request_cancel(self, run_id: str) -> None: ...
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None: ...
-    def end_of(self, pk: int) -> RunEnd | None: ...
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None: ...
 
 
 class Commands:
@@ -203,6 +207,7 @@ class Commands:
         wait = Wait(topic=command.name, subject=subject, after=said["after"])
 
         def operation(tx: Transaction) -> EventRecord | None:
+            tx.one(LOCK_LOG)  # another process may publish at this very moment, and would not see the wait yet
             found = first_match(tx, wait)
             if found is None:
                 add_wait(tx, run.pk, command.ordinal, wait)
@@ -227,11 +232,18 @@ class Commands:
 
     def event_came(self, run: Resident, ordinal: int, position: int) -> None:
         """An event that this run waits for is in the log."""
+        if run.gone:
+            return  # whoever brings it in again looks for itself
         command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
-        if command is None or run.event_waits.pop(ordinal, None) is None:
+        if command is None or ordinal not in run.event_waits:
             return
-        record = self._journal.read(lambda reader: event_at(reader, position))
+        try:
+            record = self._journal.read(lambda reader: event_at(reader, position))
+        except StoreBusy:  # the database is away for a moment
+            asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, self.event_came, run, ordinal, position)
+            return
         assert record is not None
+        del run.event_waits[ordinal]
         self._record(run, command, Outcome.OK, event_to_json(record), also=_stop_wait(run, ordinal))
 
     # Children
@@ -300,8 +312,8 @@ class Commands:
             run.children[command.ordinal] = Child(result.id, result.created)
             if command.cancelling:
                 self._cancel_child(run, command)
-            elif not result.state.is_open and (end := self._keeper.end_of(result.pk)) is not None:
-                self.child_ended(run, command.ordinal, end)
+            elif not result.state.is_open:
+                self._keeper.tell_of_end(result.pk, lambda end: self.child_ended(run, command.ordinal, end))
 
         faultpoints.hit("child.before")
         self._journal.begin_child(run, command, new, begun)
@@ -317,6 +329,8 @@ class Commands:
 
     def child_ended(self, run: Resident, ordinal: int, end: RunEnd) -> None:
         """A run that this one waits for is over."""
+        if run.gone:
+            return  # whoever brings it in again looks for itself
         command = next((item for item in run.machine.open_commands() if item.ordinal == ordinal), None)
         if command is None or run.children.pop(ordinal, None) is None:
             return

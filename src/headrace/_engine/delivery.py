@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from headrace._engine.parts import FunctionPart, Part, Surroundings, TransactionPart
+from headrace._base import log
+from headrace._engine.claims import Claims
+from headrace._engine.journal import SECONDS_BETWEEN_OFFERS
+from headrace._engine.parts import FunctionPart, Part, RelayPart, Surroundings, TransactionPart
 from headrace._events.model import REPLAY_MARK, Cursor, Held, base_name
+from headrace._events.sharing import Worker, follow_owner, tell
 from headrace._events.store import (
     SQL,
     all_cursors,
+    cursors_of,
     dead_letter,
     held_of,
     hold,
     last_position,
     make_replay,
+    move_cursor,
     open_cursors,
     pause_subscription,
     slot_of,
 )
 from headrace._store.companion import with_companion
-from headrace.errors import Conflict, EngineUnavailable, NotFound
+from headrace.errors import Conflict, EngineUnavailable, NotFound, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     from headrace._authoring.trigger import Trigger
@@ -40,9 +47,29 @@ class Subscribed(NamedTuple):
 
 
 class Delivery:
-    def __init__(self, around: Surroundings, fail: Callable[[BaseException], None]) -> None:
+    """``share``: as whom this process takes part where several share the parts; without it, it has all of them.
+
+    ``leaves``: what pipelines declare is left to workers; subscriptions that were added since are known here alone, and stay here.
+
+    ``is_owner``: it makes the cursors as its code wants them, and what was the former owner's is free. ``lease_seconds``: see ``Limits``.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        fail: Callable[[BaseException], None],
+        *,
+        share: Worker | None = None,
+        leaves: bool = False,
+        is_owner: bool = True,
+        lease_seconds: float = 0.0,
+    ) -> None:
         self._around = around
         self._fail = fail
+        self._is_owner = is_owner
+        self._leaves = leaves
+        self._share = share
+        self._claims = None if share is None else Claims(around, share, lease_seconds, self, fail)
         self._loop = asyncio.get_running_loop()
         self._parts: list[Part] = []
         self.known: dict[str, Subscribed] = {
@@ -57,12 +84,18 @@ class Delivery:
 
     def open(self) -> None:
         """Take up every subscription where it was left."""
-        known = dict(self.known)
+        # A bridge that is off leaves its cursor where it is.
+        known = {name: found for name, found in self.known.items() if not self._is_off(name)}
         at = self._around.clock.now()
 
         def operation(tx: Transaction) -> list[tuple[Cursor, list[Held]]]:
+            if self._is_owner:
+                follow_owner(tx)
             for name, (_, trigger) in known.items():
-                open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
+                if self._is_owner or not cursors_of(tx, name):
+                    open_cursors(tx, name, parts=trigger.parts, beginning=trigger.since == "beginning", at=at)
+            if self._claims is not None:
+                return []
             return [
                 (cursor, held_of(tx, name))
                 for name, cursors in all_cursors(tx).items()
@@ -76,7 +109,9 @@ class Delivery:
                 return
             for cursor, held in found:
                 if base_name(cursor.subscription) in self.known:  # it may have been removed meanwhile
-                    self._add_part(cursor, held)
+                    self.take(cursor, held)
+            if self._claims is not None:
+                self._claims.look()
             self.wake()
 
         self._is_open = True
@@ -84,30 +119,90 @@ class Delivery:
         if known:
             self._around.journal.submit(operation, opened)
 
-    def _add_part(self, cursor: Cursor, held: list[Held]) -> None:
+    def _is_off(self, subscription: str) -> bool:
+        trigger = self.known[subscription].trigger
+        return bool(trigger.leaves_for) and subscription not in self._around.outlets
+
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self._parts)
+
+    def take(self, cursor: Cursor, held: list[Held]) -> None:
+        """Work on a part from here on."""
         base = base_name(cursor.subscription)
         pipeline, trigger = self.known[base]
         transactional = trigger.flow is not None or (
             trigger.handler is not None and trigger.handler.mode == "transaction"
         )
-        kind = TransactionPart if transactional else FunctionPart
-        part = kind(self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over)
+        make: Callable[..., Part] = TransactionPart if transactional else FunctionPart
+        if trigger.leaves_for:
+            make = partial(RelayPart, self._around.outlets[base])
+        part = make(
+            self._around, base, pipeline, trigger, cursor, wake=self.wake, over=self._replay_is_over, gone=self._is_gone
+        )
         self._parts.append(part)
         part.open([item for item in held if part.is_its(slot_of(item.subject))])
 
     def drain(self) -> None:
         """Begin nothing new; handlers that are under way may end, and what they did counts."""
         self._is_open = False
+        if self._claims is not None:
+            self._claims.drain()
         for part in self._parts:
             part.drain()
+
+    async def release(self) -> None:
+        """After draining: other processes may go on at once, behind what was handled here."""
+        claims, at = self._claims, self._around.clock.now()
+        if claims is None:
+            return
+        claims.close()
+        ends = [(part.cursor, part.reached) for part in self._parts]
+
+        def operation(tx: Transaction) -> None:
+            for cursor, reached in ends:
+                move_cursor(tx, cursor, reached, at)
+            claims.leave(tx)
+
+        try:
+            await self._around.database.write(operation)
+        except StoreError as error:  # then they wait until the lease is over
+            log.warning("subscriptions.not_released", error=type(error).__name__, detail=str(error))
 
     def close(self) -> None:
         self._is_open = False
         if self._stop_listening is not None:
             self._stop_listening()
             self._stop_listening = None
+        if self._claims is not None:
+            self._claims.close()
         for part in self._parts:
             part.close()
+
+    # Sharing
+
+    def served(self) -> dict[str, int]:
+        """The subscriptions that this process takes its share of, and of how many parts each is."""
+        if self._share is not None and not self._is_owner:
+            return dict(self._share.parts)
+        return {
+            name: subscribed.trigger.parts
+            for name, subscribed in self.known.items()
+            if not self._is_off(name) and not (self._leaves and self._is_for_workers(name))
+        }
+
+    def _is_for_workers(self, subscription: str) -> bool:
+        """Those that pipelines declare, but for the bridges, whose connection is the owner's."""
+        trigger = self.known[subscription].trigger
+        return subscription in self._around.registry.triggers and not trigger.leaves_for
+
+    def look(self) -> None:
+        """Something has changed about who has which part."""
+        if self._is_open and self._claims is not None:
+            self._claims.look()
+
+    def _is_gone(self, part: Part) -> None:
+        if part in self._parts:
+            self._parts.remove(part)
 
     # Reading
 
@@ -127,6 +222,9 @@ class Delivery:
             return
         try:
             more = [part.pump() for part in tuple(self._parts)]
+        except StoreBusy:  # the database is away for a moment
+            self._loop.call_later(SECONDS_BETWEEN_OFFERS, self.wake)
+            return
         except Exception as error:  # noqa: BLE001 - a defect of the engine itself: nothing may go on as if nothing had happened
             self._fail(error)
             return
@@ -138,9 +236,12 @@ class Delivery:
     async def pause(self, subscription: str, *, paused: bool) -> None:
         """Stop a subscription after what it is doing now, or let it go on."""
         self._check(subscription)
-        await self._around.database.write(
-            with_companion(lambda tx: pause_subscription(tx, subscription, paused=paused))
-        )
+
+        def operation(tx: Transaction) -> None:
+            pause_subscription(tx, subscription, paused=paused)
+            tell(tx, "parts")
+
+        await self._around.database.write(with_companion(operation))
         self.switch(subscription, paused=paused)
 
     def switch(self, subscription: str, *, paused: bool) -> None:
@@ -152,8 +253,10 @@ class Delivery:
     def add(self, subscription: str, subscribed: Subscribed, cursors: Sequence[Cursor]) -> None:
         """Begin to read for a subscription whose cursors are new in the file."""
         self.known[subscription] = subscribed
-        for cursor in cursors:
-            self._add_part(cursor, [])
+        if self._claims is None:
+            for cursor in cursors:
+                self.take(cursor, [])
+        self.look()
         self.wake()
 
     def remove(self, subscription: str) -> None:
@@ -171,11 +274,12 @@ class Delivery:
             letter = dead_letter(tx, pk)
             if letter is None:
                 raise NotFound(f"there is no dead letter {pk}; `headrace deadletters ls` lists them")
-            self._check(letter.subscription)  # otherwise nobody would try it
+            self._check_works(letter.subscription)  # otherwise nobody would try it
             if tx.one(SQL.redrive_letter, {"pk": pk, "at": at}) is None:
                 raise Conflict(f"dead letter {pk} is {letter.state}; only one that is dead can be tried again")
             held = Held(letter.event.subject, letter.event.position, 0, at, None, alone=True, begun_at=at)
             hold(tx, letter.subscription, held)
+            tell(tx, "parts")
             return letter.subscription, held
 
         subscription, held = await self._around.database.write(with_companion(operation))
@@ -198,7 +302,7 @@ class Delivery:
 
     async def replay(self, subscription: str, *, after: int, until: int | None = None) -> str:
         """Give a subscription the events of a range once more, beside its work; returns the name of the replay."""
-        self._check(subscription)
+        self._check_works(subscription)
         at = self._around.clock.now()
         parts = self.known[subscription].trigger.parts
 
@@ -206,11 +310,14 @@ class Delivery:
             end = min(until, last_position(tx)) if until is not None else last_position(tx)
             taken = all_cursors(tx)
             number = next(n for n in range(1, 2**31) if f"{subscription}{REPLAY_MARK}{n}" not in taken)
+            tell(tx, "parts")
             return make_replay(tx, f"{subscription}{REPLAY_MARK}{number}", parts=parts, after=after, until=end, at=at)
 
         cursors = await self._around.database.write(with_companion(operation))
-        for cursor in cursors:
-            self._add_part(cursor, [])
+        if self._claims is None:
+            for cursor in cursors:
+                self.take(cursor, [])
+        self.look()
         self.wake()
         return cursors[0].subscription
 
@@ -229,6 +336,11 @@ class Delivery:
         if subscription not in self.known:
             known = ", ".join(self.known) or "none"
             raise NotFound(f"there is no subscription {subscription!r} here; known are {known}")
+
+    def _check_works(self, subscription: str) -> None:
+        self._check(subscription)
+        if self._is_off(subscription):
+            raise Conflict(f"{subscription!r} is a bridge that is off; set HEADRACE_RABBITMQ__URL and restart")
 
     def _parts_of(self, subscription: str) -> list[Part]:
         return [part for part in self._parts if part.subscription == subscription]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from headrace._base import faultpoints, log
 from headrace._engine.commands import Commands, RunEnd
 from headrace._engine.event_log import EventLog, Publication
-from headrace._engine.journal import Journal
+from headrace._engine.journal import SECONDS_BETWEEN_OFFERS, Journal
 from headrace._engine.machine import Ended
 from headrace._engine.memory import Memory
 from headrace._engine.resident import Resident
@@ -18,6 +18,7 @@ from headrace._engine.tally import Tally
 from headrace._ports.database import Database, Transaction
 from headrace._runs.model import Begun, NewRun, Replaced, RunState
 from headrace._runs.store import continue_as, end, run_by_pk
+from headrace.errors import StoreBusy
 
 
 class Over(NamedTuple):
@@ -121,15 +122,28 @@ class Endings:
 
     def replaced(self, replaced: Replaced) -> None:
         """A start with the policy `replace` has ended this run in its own transaction."""
-        ended = self.end_of(replaced.pk)
-        if ended is not None:
-            self.over(replaced.pk, Over(replaced.ending.waiters, replaced.told), ended)
+        self.tell_of_end(
+            replaced.pk, lambda ended: self.over(replaced.pk, Over(replaced.ending.waiters, replaced.told), ended)
+        )
 
     def end_of(self, pk: int) -> RunEnd | None:
         record = self._database.read(lambda reader: run_by_pk(reader, pk))
         if record is None or record.state.is_open:
             return None
         return RunEnd(record.id, record.state, record.result, record.error, record.flow)
+
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None:
+        """Look how a run ended that has ended; a little later when the database is away for a moment."""
+        try:
+            ended = self.end_of(pk)
+        except StoreBusy:
+            self._later(self.tell_of_end, pk, then)
+            return
+        if ended is not None:
+            then(ended)
+
+    def _later(self, call: Callable[..., None], *arguments: object) -> None:
+        asyncio.get_running_loop().call_later(SECONDS_BETWEEN_OFFERS, call, *arguments)
 
     def awaited(self, pk: int) -> asyncio.Future[RunEnd | None]:
         """Done when the end of the run is on disk; None: it goes on as the next run of its id."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,6 +17,8 @@ from headrace._authoring.trigger import Trigger
 from headrace._base import faultpoints, log
 from headrace._base.clock import to_micros
 from headrace._engine.attempts import Attempts
+from headrace._engine.beginnings import run_for
+from headrace._engine.calls import Calls
 from headrace._engine.changes import Changes
 from headrace._engine.commands import Commands, RunEnd, put_message_for
 from headrace._engine.delivery import Delivery
@@ -33,15 +34,17 @@ from headrace._engine.runner import Runner
 from headrace._engine.tally import Tally
 from headrace._engine.timers import Timers
 from headrace._events.model import Event, NewEvent, Published, Subject
+from headrace._events.outlet import Outlet
+from headrace._events.sharing import Worker
 from headrace._jobs.lifecycle import JobRef
-from headrace._jobs.model import Job
-from headrace._jobs.store import as_job, job_of
+from headrace._jobs.model import JobRecord
+from headrace._jobs.store import job_of
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Operation, Transaction
 from headrace._runs.model import SET_ASIDE, Begun, Ending, JobOfRun, Message, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, add_incident, due_runs, end, run_by_id, runs_in_state
 from headrace._store.companion import with_companion
-from headrace.errors import Conflict, DefinitionError, EngineUnavailable, RunAlreadyEnded, RunNotFound
+from headrace.errors import Conflict, EngineUnavailable, RunAlreadyEnded, RunNotFound
 
 __all__ = ["NO_ANSWER", "EmbeddedEngine", "Engine", "Limits"]
 
@@ -94,6 +97,9 @@ class EmbeddedEngine:
         wired: Mapping[str, tuple[object, ...]] | None = None,
         limits: Limits | None = None,
         strict: bool = False,
+        outlets: Mapping[str, Outlet] | None = None,
+        share: Worker | None = None,
+        leaves_subscriptions: bool = False,
     ) -> None:
         self.registry = registry
         self.database = database
@@ -141,9 +147,13 @@ class EmbeddedEngine:
         self.delivery = Delivery(
             Surroundings(
                 keeper=self, registry=registry, database=database, journal=self._journal, timers=self._timers, clock=clock,
-                attempts=self._attempts, log=self.log,
+                attempts=self._attempts, log=self.log, outlets=dict(outlets or {}),
             ),
-            fail=self.fail,
+            fail=self.fail, share=share, leaves=leaves_subscriptions, lease_seconds=limits.lease_seconds,
+        )  # fmt: skip
+        self._calls = Calls(
+            database=database, journal=self._journal, memory=self._memory, runner=runner, endings=self._endings,
+            commands=runner.commands, changed=changes.touched,
         )  # fmt: skip
 
     # Life
@@ -158,6 +168,9 @@ class EmbeddedEngine:
                 self._memory.waiting_outside.setdefault(pk)
         self._runner.open()
         self.delivery.open()
+        self._calls.is_open = self.database.is_shared
+        self._calls.look()
+        self.database.listen(self._heard)
 
     async def close(self) -> None:
         """Let steps end for a while, then leave. Whatever is not done then is taken up at the next start."""
@@ -167,6 +180,8 @@ class EmbeddedEngine:
         self._dispatcher.closing = True
         self.delivery.drain()
         await self._attempts.drain(self.limits.drain_seconds)
+        if self.failure is None:
+            await self.delivery.release()
         self._leave()
 
     def kill(self) -> None:
@@ -191,6 +206,7 @@ class EmbeddedEngine:
 
     def _leave(self) -> None:
         self._state = "closed"
+        self._calls.is_open = False
         self._runner.close()
         self.delivery.close()
         self._timers.close()
@@ -200,6 +216,18 @@ class EmbeddedEngine:
         self.log.close()
         stopped = EngineUnavailable("the engine has stopped; the run goes on at the next start")
         self._endings.disappoint(self.failure or stopped)
+
+    def _heard(self, what: str) -> None:
+        """Another process has committed something."""
+        if self._state != "open":
+            return
+        match what:
+            case "log":
+                self.delivery.wake()
+            case "parts":
+                self.delivery.look()
+            case "calls":
+                self._calls.look()
 
     def _check_open(self) -> None:
         if self._state != "open":
@@ -393,28 +421,10 @@ class EmbeddedEngine:
         )
 
     def run_for(self, trigger: Trigger, event: Event[Any]) -> NewRun | None:
-        """The run that an event starts; None if it is to start none."""
-        flow = trigger.flow
-        assert flow is not None
-        job = None
-        if trigger.job is not None:
-            if event.job != trigger.job.name or event.generation is None:
-                raise DefinitionError(
-                    f"{trigger!r} works for jobs of {trigger.job.name!r}, and event {event.id!r} is about none of them"
-                )
-            if not event.applied:
-                return None  # the job did not move, so there is nothing to be done for it
-            job = JobOfRun(event.job, event.subject, event.generation, owner=True)
-        arguments = trigger.arguments(event, self._job_for(trigger, event))
-        run_id = flow.run_id_for(arguments) or f"{flow.name}-{token(_number_of(event.id))}"
-        return self.new_run(flow, check_id(run_id), arguments, begun_at_pos=event.position, job=job)
+        return run_for(trigger, event, self.new_run, self._job_of)
 
-    def _job_for(self, trigger: Trigger, event: Event[Any]) -> Job[Any] | None:
-        if trigger.job is None or not trigger.takes_job:
-            return None
-        record = self.database.read(lambda reader: job_of(reader, Subject(event.job, event.subject)))
-        assert record is not None
-        return as_job(record, trigger.job)
+    def _job_of(self, subject: Subject) -> JobRecord | None:
+        return self.database.read(lambda reader: job_of(reader, subject))
 
     def _next_of(self, run: Resident, arguments: bytes) -> NewRun:
         return self.new_run(
@@ -444,8 +454,8 @@ class EmbeddedEngine:
     def set_aside(self, run: Resident, state: RunState, reason: str) -> None:
         self._runner.set_aside(run, state, reason)
 
-    def end_of(self, pk: int) -> RunEnd | None:
-        return self._endings.end_of(pk)
+    def tell_of_end(self, pk: int, then: Callable[[RunEnd], None]) -> None:
+        self._endings.tell_of_end(pk, then)
 
     def _fell_due(self, pk: int) -> None:
         if self._state == "open":
@@ -528,11 +538,6 @@ class EmbeddedEngine:
 
     def _due_runs(self, until: int, after: tuple[int, int], count: int) -> list[tuple[int, int]]:
         return self.database.read(lambda reader: due_runs(reader, until=until, after=after, count=count))
-
-
-def _number_of(event_id: str) -> int:
-    """A large number for the id of a run without a template: one event starts one run, however often it comes."""
-    return int.from_bytes(hashlib.sha256(event_id.encode()).digest()[:8])
 
 
 def _release(tx: Transaction, pk: int, at: int) -> None:

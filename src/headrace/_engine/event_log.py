@@ -16,7 +16,7 @@ from headrace._events.topic import check_topic
 from headrace._jobs.catalogue import Catalogue
 from headrace._jobs.lifecycle import JobRef, Lifecycle
 from headrace._jobs.model import RunOutcome
-from headrace._jobs.store import job_of, publish
+from headrace._jobs.store import lock_job, publish
 from headrace._ports.database import Reader, SqlValue, Transaction
 from headrace._runs.model import Begun, Ending, JobOfRun, NewRun, RunState
 from headrace._runs.store import SQL, begin
@@ -32,8 +32,10 @@ class Publication(NamedTuple):
 
 
 class EventLog:
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, *, call: Callable[[Transaction, int], None] | None = None) -> None:
+        """``call``: in a process that runs no runs, how the one that does hears of those that have something to do."""
         self.catalogue = catalogue
+        self._call = call or (lambda _tx, _run: None)
         self.wake: Callable[[int, int, Published], None]
         self.stop: Callable[[int, str], None]
         self._listeners: list[Callable[[], None]] = []
@@ -75,6 +77,7 @@ class EventLog:
         for run, command in woken:
             tx.run(SQL.event_came, {"run": run, "command": command})
             tx.run(SQL.poke_run, {"pk": run, "at": new.at})
+            self._call(tx, run)
         return Publication(published, woken, self._stopped_by(tx, published, new.at))
 
     def _stopped_by(self, tx: Transaction, published: Published, at: Instant) -> list[tuple[int, str]]:
@@ -85,6 +88,7 @@ class EventLog:
         found = tx.all(SQL.open_runs_of_job, {"kind": published.job, "id": published.subject})
         for pk, _ in found:
             tx.run(SQL.ask_to_cancel, {"pk": pk, "at": at})
+            self._call(tx, pk)
         return [(pk, run_id) for pk, run_id in found]
 
     def write_end(
@@ -104,7 +108,8 @@ class EventLog:
         if job is None or not job.owner:
             return None
         lifecycle = self.catalogue.lifecycles.by_name.get(job.kind)
-        current = None if lifecycle is None else job_of(tx, Subject(job.kind, job.id))
+        # Who else works for it must be known until this is committed.
+        current = None if lifecycle is None else lock_job(tx, Subject(job.kind, job.id))
         if lifecycle is None or current is None or current.generation != job.generation:
             return None
         of_job: dict[str, SqlValue] = {"kind": job.kind, "id": job.id, "generation": job.generation}
@@ -133,18 +138,21 @@ class EventLog:
         except ValueRefused:
             return failed, json.dumps(told).encode(), 1
 
-    def is_wanted(self, reader: Reader, job: JobOfRun | None) -> bool:
+    def is_wanted(self, tx: Transaction, job: JobOfRun | None) -> bool:
         """Whether a run is to begin for this job: not when the job has ended, or is in another generation than the event that asks for it."""
         if job is None:
             return True
-        current = job_of(reader, Subject(job.kind, job.id))
+        current = lock_job(tx, Subject(job.kind, job.id))
         return current is not None and not current.terminal and current.generation == job.generation
 
     def begin(self, tx: Transaction, new: NewRun, policy: Policy) -> Begun:
         """Begin a run; one that had to go for it tells its job."""
         begun = begin(tx, new, policy)
+        if begun.created:
+            self._call(tx, begun.pk)
         if begun.replaced is None:
             return begun
+        self._call(tx, begun.replaced.pk)
         publication = self.write_end(
             tx,
             begun.id,

@@ -19,7 +19,7 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database, SqlValue
 from headrace._runs.model import Begun, Kind, NewRun, RunRecord, RunState
 from headrace._runs.store import SQL, journal_of, run_by_pk, set_state
-from headrace.errors import FlowNotFound
+from headrace.errors import FlowNotFound, StoreBusy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,8 @@ class Limits:
     history_warning: int = 10_000
     history: int = 50_000
     """Journal rows after which a run is blocked, so that it does not grow for ever."""
+    lease_seconds: float = 15.0
+    """Without a sign of life for so long, what a process has of subscriptions is given to others."""
     drain_seconds: float = 10.0
     """How long running steps may take to end when the engine is closed."""
 
@@ -92,6 +94,15 @@ class Memory:
         pk, _ = self.waiting_outside.popitem(last=False)
         if pk in self.residents or pk in self._leaving:
             return
+        try:
+            self._admit(pk)
+        except StoreBusy:
+            # The database is away for a moment, and the run is still the next one.
+            self.waiting_outside[pk] = None
+            self.waiting_outside.move_to_end(pk, last=False)
+            raise
+
+    def _admit(self, pk: int) -> None:
         record = self._database.read(lambda reader: run_by_pk(reader, pk))
         if record is None or not record.state.is_open or record.state is RunState.QUARANTINED:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -17,8 +17,9 @@ from headrace._base import faultpoints, log
 from headrace._base.clock import Instant, to_micros
 from headrace._base.recorded_error import describe, encode_error
 from headrace._engine.attempts import Attempt, Attempts, Stop
-from headrace._events.model import Cursor, Event, Held, Subject
+from headrace._events.model import Cursor, Event, EventRecord, Held, PartLost, Subject
 from headrace._events.schema import raw_event
+from headrace._events.sharing import PartName, leave_part
 from headrace._events.store import (
     SQL,
     bury,
@@ -30,8 +31,9 @@ from headrace._events.store import (
     next_of_subject,
     release,
     scan,
+    slot_of,
 )
-from headrace.errors import StepTimedOut, StoreLost
+from headrace.errors import StepTimedOut, StoreBusy, StoreLost
 
 if TYPE_CHECKING:
     from headrace._authoring.pipeline import Registry
@@ -39,14 +41,16 @@ if TYPE_CHECKING:
     from headrace._engine.event_log import EventLog
     from headrace._engine.journal import Journal
     from headrace._engine.timers import Entry, Timers
+    from headrace._events.outlet import Outlet
     from headrace._ports.clock import Clock
-    from headrace._ports.database import Database, Reader, Transaction
+    from headrace._ports.database import Database, Transaction
     from headrace._runs.model import Begun, NewRun
 
 _PAGE = 500
 _MOST_IN_MEMORY = 1_000
 _MOST_IN_A_TRANSACTION = 100
 _POSITIONS_BETWEEN_SAVES = 1_000
+_BEFORE_READING_AGAIN = 500_000
 
 
 class Keeper(Protocol):
@@ -68,6 +72,8 @@ class Surroundings:
     clock: Clock
     attempts: Attempts
     log: EventLog
+    outlets: Mapping[str, Outlet]
+    """By subscription; events of one that is not here wait in the log."""
 
 
 class Lane:
@@ -120,6 +126,7 @@ class Part:
         *,
         wake: Callable[[], None],
         over: Callable[[Part], None],
+        gone: Callable[[Part], None],
     ) -> None:
         self.around = around
         self.subscription = subscription
@@ -128,11 +135,13 @@ class Part:
         self.cursor = cursor
         self._wake = wake
         self._over = over
+        self._gone = gone
         self._read = cursor.position
         self._lanes: dict[Subject, Lane] = {}
         self._alone: dict[int, Lane] = {}
         self._chance = random.Random()
         self._paused = cursor.paused
+        self._leaving = False
         self._closed = False
 
     def open(self, held: Sequence[Held]) -> None:
@@ -148,6 +157,52 @@ class Part:
         self._closed = True
         self._cancel_timers()
 
+    @property
+    def name(self) -> PartName:
+        return self.cursor.subscription, self.cursor.part
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way that would have to be begun again elsewhere."""
+        return not self.working
+
+    def leave(self) -> None:
+        """Another process is to go on: begin nothing new, and go when what is under way has ended."""
+        if not self._leaving and not self._closed:
+            self._leaving = True
+            self.drain()
+            self._wake()
+
+    def lose(self) -> None:
+        """Another process has taken the part, and goes on without waiting for this one."""
+        if self._closed:
+            return
+        log.warning("subscription.lost", subscription=self.subscription, part=self.cursor.part)
+        self.close()
+        for lane in self._all_lanes():
+            if lane.attempt is not None:
+                self.around.attempts.stop(lane.attempt, Stop.SHUTDOWN)
+        self._gone(self)
+
+    def _go(self) -> None:
+        """What is handled is handled; whoever has the part next begins there."""
+        self.close()
+        self._gone(self)
+        cursor, reached, now = self.cursor, self.reached, self.around.clock.now()
+        log.info("subscription.left", subscription=self.subscription, part=cursor.part, position=reached)
+
+        def left(_: None, error: BaseException | None) -> None:
+            if error is not None:
+                self.around.journal.fail(error)
+
+        self.around.journal.submit(lambda tx: leave_part(tx, cursor, reached, now), left)
+
+    def take_up_redriven(self, held: Sequence[Held]) -> None:
+        """A person, at another process, wants dead letters to be tried again."""
+        for item in held:
+            if self.is_its(slot_of(item.subject)) and item.position not in self._alone and not self._leaving:
+                self.take_up(item)
+
     def _cancel_timers(self) -> None:
         for lane in self._all_lanes():
             if lane.timer is not None:
@@ -155,7 +210,7 @@ class Part:
                 lane.timer = None
 
     def pause(self, paused: bool) -> None:
-        if paused == self._paused:
+        if paused == self._paused or self._leaving:
             return  # whoever goes on already must not begin its held events a second time
         self._paused = paused
         if paused:
@@ -187,6 +242,8 @@ class Part:
 
     def pump(self) -> bool:
         """Look at what is new in the log; True when there is more than fits in a turn."""
+        if self._leaving and not self._closed and self.is_idle:
+            self._go()
         if self._paused or self._closed or self._is_full():
             return False
         until = self.cursor.stop_at
@@ -257,6 +314,16 @@ class Part:
     def _attempt(self, lane: Lane) -> None:
         raise NotImplementedError
 
+    def _attempt_later(self, lane: Lane) -> None:
+        """The database is away for a moment, which is no fault of the handler's."""
+        at = self.around.clock.now() + _BEFORE_READING_AGAIN
+
+        def again(_: None) -> None:
+            if not self._closed:
+                self._attempt(lane)
+
+        self.around.timers.add(at, again)
+
     def _wait_after(self, lane: Lane, error: BaseException) -> timedelta | None:
         elapsed = timedelta(microseconds=self.around.clock.now() - lane.begun_at)
         return self.trigger.retry.wait_after(lane.number, error, elapsed, self._chance)
@@ -322,7 +389,7 @@ class Part:
         now = self.around.clock.now()
         return Held(lane.subject, following, 0, now, None, alone=False, begun_at=now)
 
-    def _covered(self, reader: Reader, lane: Lane) -> int:
+    def _covered(self, tx: Transaction, lane: Lane) -> int:
         """Up to where the events of this subject wait behind the held one."""
         raise NotImplementedError
 
@@ -350,9 +417,8 @@ class Part:
         def done(result: Any, error: BaseException | None) -> None:
             if self._closed:
                 return
-            if isinstance(error, StoreLost):
-                log.warning("subscription.lost", subscription=self.subscription, part=self.cursor.part)
-                self.close()
+            if isinstance(error, PartLost):
+                self.lose()
             elif error is not None:
                 self.around.journal.fail(error)
             else:
@@ -376,6 +442,10 @@ class FunctionPart(Part):
     @property
     def reached(self) -> int:
         return next(iter(self._undone)) - 1 if self._undone else self._read
+
+    @property
+    def is_idle(self) -> bool:
+        return self.working == len(self._ready)  # those wait for room, and nothing of them has begun
 
     def _is_full(self) -> bool:
         return len(self._undone) >= _MOST_IN_MEMORY
@@ -426,6 +496,9 @@ class FunctionPart(Part):
             wanted = self.trigger.predicate is None or self.trigger.predicate(event)
         except StoreLost:
             raise
+        except StoreBusy:
+            self._attempt_later(lane)
+            return
         except Exception as error:  # noqa: BLE001 - data that does not fit its type, or the user's predicate
             self._failed(lane, error)
             return
@@ -469,7 +542,7 @@ class FunctionPart(Part):
 
     # Outcomes
 
-    def _covered(self, reader: Reader, lane: Lane) -> int:
+    def _covered(self, tx: Transaction, lane: Lane) -> int:
         return lane.covered
 
     def _now_held(self, lane: Lane, held: Held) -> None:
@@ -527,6 +600,54 @@ class FunctionPart(Part):
         self._submit(operation, saved)
 
 
+class RelayPart(FunctionPart):
+    """Lets events leave for a broker. The position moves once the broker has confirmed all before it.
+
+    An event follows the one before it of its subject only when that one is confirmed: whatever is sent again after a lost connection,
+    a subject's events come in order. While the broker is away a page of events waits in memory, and everything else in the log.
+    """
+
+    def __init__(self, outlet: Outlet, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._outlet = outlet
+
+    def drain(self) -> None:
+        super().drain()
+        # What is confirmed by now shall not be sent again.
+        if not self._closed and self.reached > self.cursor.position:
+            self._save(self.reached)
+
+    def _attempt(self, lane: Lane) -> None:
+        position = lane.position
+        assert position is not None
+        try:
+            event = self._outgoing(position)
+        except StoreLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - data that does not fit its type, or the user's upcaster
+            self._failed(lane, error)
+            return
+        faultpoints.hit("handler.before")
+
+        def taken(error: BaseException | None) -> None:
+            if self._closed or lane.position != position:
+                return
+            faultpoints.hit("handler.after")
+            if error is None:
+                self._succeeded(lane)
+            else:
+                self._failed(lane, error)
+            self._wake()
+
+        self._outlet.send(event, taken)
+
+    def _outgoing(self, position: int) -> EventRecord:
+        record = self.around.database.read(lambda reader: event_at(reader, position))
+        if record is None:
+            raise StoreLost(f"the event at position {position} is gone from the log")
+        return self.around.registry.catalogue.topics.newest(record)
+
+
 class Work(NamedTuple):
     """What an event is to do in a transaction, and what comes after the commit."""
 
@@ -546,6 +667,10 @@ class TransactionPart(Part):
     @property
     def reached(self) -> int:
         return self._queue[0][0] - 1 if self._queue else self._read
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._busy and not self.working
 
     def _is_full(self) -> bool:
         return len(self._queue) >= _MOST_IN_MEMORY
@@ -571,7 +696,7 @@ class TransactionPart(Part):
         for position, subject in batch:
             try:
                 prepared.append((subject, self._prepare(position)))
-            except StoreLost:
+            except (StoreLost, StoreBusy):
                 raise
             except Exception as error:  # noqa: BLE001 - data that does not fit its type, or the user's own code
                 if prepared:
@@ -650,9 +775,8 @@ class TransactionPart(Part):
 
     def _broke(self, prepared: list[tuple[Subject, Work | None]], error: BaseException) -> None:
         """A handler raised, and everything of its transaction is undone: find out which one, and let the others pass."""
-        if isinstance(error, StoreLost):
-            log.warning("subscription.lost", subscription=self.subscription, part=self.cursor.part)
-            self.close()
+        if isinstance(error, PartLost):
+            self.lose()
         elif len(prepared) == 1:
             position, subject = self._queue[0]
             self._refused(position, subject, error)
@@ -674,8 +798,8 @@ class TransactionPart(Part):
         if lane.held is None:
             move_cursor(tx, self.cursor, position, self.around.clock.now())
 
-    def _covered(self, reader: Reader, lane: Lane) -> int:
-        row = reader.one(SQL.fence_of, {"subscription": self.cursor.subscription, "part": self.cursor.part})
+    def _covered(self, tx: Transaction, lane: Lane) -> int:
+        row = tx.one(SQL.lock_cursor, {"subscription": self.cursor.subscription, "part": self.cursor.part})
         return 0 if row is None else int(row[1])
 
     def _now_held(self, lane: Lane, held: Held) -> None:
@@ -713,6 +837,9 @@ class TransactionPart(Part):
                 work = self._begin_flow(event) if self.trigger.flow is not None else self._call(event, lane)
         except StoreLost:
             raise
+        except StoreBusy:
+            self._attempt_later(lane)
+            return
         except Exception as error:  # noqa: BLE001 - data that does not fit its type, or the user's own code
             self._failed(lane, error)
             return
@@ -729,10 +856,11 @@ class TransactionPart(Part):
 
         def operation(tx: Transaction) -> tuple[Any, int | None]:
             check_fence(tx, self.cursor)
+            if not release(tx, self.cursor.subscription, position):
+                return None, None  # it was handled in this very moment, when it was read as still held
             result = work.run(tx)
             if held.alone:
                 tx.run(SQL.settle_letter, {"subscription": self.subscription, "pos": position, "at": now})
-            release(tx, self.cursor.subscription, position)
             return result, None if held.alone else self._next_behind(tx, lane, position, now)
 
         def done(found: tuple[Any, int | None] | None, error: BaseException | None) -> None:
@@ -740,7 +868,10 @@ class TransactionPart(Part):
                 return
             if found is None:
                 assert error is not None
-                self._failed(lane, error)
+                if isinstance(error, PartLost):
+                    self.lose()
+                else:
+                    self._failed(lane, error)
                 return
             work.after(found[0])
             self._resolved(lane, found[1])

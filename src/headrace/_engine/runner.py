@@ -10,25 +10,38 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from headrace._base import faultpoints, log
 from headrace._base.clock import SystemClock
 from headrace._engine.commands import Commands, RunEnd
 from headrace._engine.dispatch import Dispatcher
-from headrace._engine.journal import Journal
+from headrace._engine.journal import SECONDS_BETWEEN_OFFERS, Journal
 from headrace._engine.machine import Command, Ended
 from headrace._engine.memory import Limits, Memory
 from headrace._engine.resident import GOING, Resident
 from headrace._engine.timers import Timers
 from headrace._engine.watchdog import Watchdog
 from headrace._ports.database import Database, Reader
-from headrace._runs.model import Kind, Outcome, RunState
+from headrace._runs.model import Attempt, Kind, Message, Outcome, Progress, RunState
 from headrace._runs.store import SQL, attempts_of, messages_of, progress_of, set_state
 from headrace._store.blobs import naming, unseal
-from headrace.errors import NotDeterministic, ReplayDiverged, ValueRefused
+from headrace.errors import NotDeterministic, ReplayDiverged, StoreBusy, ValueRefused
 
 _SLICE = 0.002
 _PUMP = 0.004
+
+
+class Found(NamedTuple):
+    """What the store has of a run beside its journal."""
+
+    attempts: list[Attempt]
+    messages: list[Message]
+    progress: list[Progress]
+    ended_children: list[tuple[int, RunEnd]]
+
+
+_NOTHING = Found([], [], [], [])
 
 
 class Runner:
@@ -104,6 +117,10 @@ class Runner:
             memory = self.memory
             while memory.waiting_outside and self.is_open and memory.has_room and time.perf_counter() < until:
                 memory.admit_next()
+        except StoreBusy:
+            # The database is away for a moment; whoever was to read from it does it then.
+            self._loop.call_later(SECONDS_BETWEEN_OFFERS, self._pump)
+            return
         except Exception as error:  # noqa: BLE001 - a defect of the engine itself: nothing may go on as if nothing had happened
             self._fail(error)
         self._pumping = False
@@ -118,6 +135,9 @@ class Runner:
             self.set_aside(run, RunState.BLOCKED, str(error))
         except ValueRefused as error:
             self.set_aside(run, RunState.BLOCKED, f"its recorded input does not fit the flow any more: {error}")
+        except StoreBusy:
+            self.wake(run)
+            raise
         finally:
             if self._watchdog.leave() is not None and not run.gone:
                 self.memory.show(run.pk, GOING, run)
@@ -197,11 +217,14 @@ class Runner:
             self.wake(run)
             return False
         self._warn_of_changes(run)
+        # Before anything changes here: if the database is away for a moment, all of this is done once more.
+        is_new = run.fresh or run.machine.ended is not None
+        found = _NOTHING if is_new else self._database.read(lambda reader: _find(reader, run.pk))
         run.replay = None
         run.machine.issued.clear()
         run.machine.withdrawn.clear()
         if run.machine.ended is None:
-            self._go_live(run)
+            self._go_live(run, found)
         return True
 
     def _warn_of_changes(self, run: Resident) -> None:
@@ -212,7 +235,7 @@ class Runner:
             self._incident(run, "replay.arguments_changed", f"command {command.ordinal}: recorded {before}, now {now}")
         run.machine.changed_arguments.clear()
 
-    def _go_live(self, run: Resident) -> None:
+    def _go_live(self, run: Resident, found: Found) -> None:
         """The journal is used up: begin, in order, what the flow asked for and nobody has answered."""
         faultpoints.hit("replay.after")
         if run.seq >= self._limits.history:
@@ -220,8 +243,7 @@ class Runner:
             return
         machine = run.machine
         self._record_patches(run)
-        if not run.fresh:
-            self._database.read(lambda reader: _read_back(reader, run))
+        _take_back(run, found)
         if run.deadline_at is not None and not machine.is_stopping:
             run.deadline = self._timers.add(run.deadline_at, self._deadline, run)
         for command in machine.open_commands():
@@ -231,9 +253,8 @@ class Runner:
                 self._begin(run, command)
             if run.gone:  # set aside for this one; of the others nothing must be begun
                 return
-        if not run.fresh:
-            for ordinal, ended in self._database.read(lambda reader: _ended_children(reader, run.pk)):
-                self.commands.child_ended(run, ordinal, ended)
+        for ordinal, ended in found.ended_children:
+            self.commands.child_ended(run, ordinal, ended)
         self.record_cancel(run)
 
     def record_cancel(self, run: Resident) -> None:
@@ -289,13 +310,22 @@ class Runner:
         log.error("flow.never_yields", run_id=run.id, flow=run.flow, stack=stack, hint=hint)
 
 
-def _read_back(reader: Reader, run: Resident) -> None:
-    for attempt in attempts_of(reader, run.pk):
+def _find(reader: Reader, pk: int) -> Found:
+    return Found(
+        attempts_of(reader, pk),
+        messages_of(reader, pk),
+        progress_of(reader, pk),
+        _ended_children(reader, pk),
+    )
+
+
+def _take_back(run: Resident, found: Found) -> None:
+    for attempt in found.attempts:
         run.attempts.setdefault(attempt.command, []).append(attempt)
-    for message in messages_of(reader, run.pk):
+    for message in found.messages:
         run.inbox[message.topic].append(message)
         run.last_message = message.pk
-    for said in progress_of(reader, run.pk):
+    for said in found.progress:
         run.progress[said.command] = said.value
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from headrace._base.clock import Instant, TimerHandle
 from headrace._ports.clock import Clock
+from headrace.errors import StoreBusy
 
 WINDOW = 60_000_000
+_BEFORE_ASKING_AGAIN = 500_000
 _PAGE = 20_000
 _STALE_BEFORE_REBUILD = 1_000
 
@@ -101,7 +103,11 @@ class Timers:
         """Read the runs that fall due within the window."""
         now = self._clock.now()
         until = now + WINDOW
-        found = self._due_runs(until, self._covered, _PAGE)
+        try:
+            found = self._due_runs(until, self._covered, _PAGE)
+        except StoreBusy:
+            self.add(now + _BEFORE_ASKING_AGAIN, self._refill)
+            return
         for pk, due in found:
             self.add(due, self._wake, pk)
         if len(found) == _PAGE:

@@ -24,6 +24,10 @@ REPLAY_MARK = "~"
 """Between the name of a subscription and the number of a replay to it."""
 
 
+class PartLost(Exception):
+    """A part of a subscription has gone to another process: what this one wanted to write about it is refused. It never leaves the engine."""
+
+
 class Subject(NamedTuple):
     """What an event is about. ``kind`` is the name of a lifecycle where it is a job, and empty otherwise."""
 

@@ -6,6 +6,15 @@ VALUES (:id, :topic, :kind, :subject, :slot, (SELECT coalesce(max(seq), 0) + 1 F
 ON CONFLICT (id) DO NOTHING
 RETURNING pos, seq
 
+-- name: insert_event
+-- dialect: postgres
+-- Append an event, unless its id is in the log already; with the commit, other processes hear that the log has grown.
+INSERT INTO events (id, topic, kind, subject, slot, seq, source, time, at, version, cause, generation, applied, reason, data)
+VALUES (:id, :topic, :kind, :subject, :slot, (SELECT coalesce(max(seq), 0) + 1 FROM events WHERE kind = :kind AND subject = :subject),
+        :source, :time, :at, :version, :cause, :generation, :applied, :reason, :data)
+ON CONFLICT (id) DO NOTHING
+RETURNING pos, seq, pg_notify('headrace', current_schema() || ' log')
+
 -- name: event_by_id
 -- One event.
 SELECT pos, id, topic, kind, subject, seq, source, time, at, version, cause, generation, applied, reason, data FROM events WHERE id = :id
@@ -104,9 +113,14 @@ DELETE FROM cursors WHERE subscription = :subscription AND part = :part AND stop
 -- Everything up to here is handled, held or dead; refused to whoever lost the part to another process.
 UPDATE cursors SET pos = :pos, at = :at WHERE subscription = :subscription AND part = :part AND fence = :fence AND pos < :pos
 
--- name: fence_of
--- Who may move this cursor.
+-- name: lock_cursor
+-- Who may move this cursor, and how far it is.
 SELECT fence, pos FROM cursors WHERE subscription = :subscription AND part = :part
+
+-- name: lock_cursor
+-- dialect: postgres
+-- Who may move this cursor until the transaction ends, and how far it is: nobody can take the part away in the middle of it.
+SELECT fence, pos FROM cursors WHERE subscription = :subscription AND part = :part FOR UPDATE
 
 -- name: set_cursor
 -- A person says where a subscription goes on.
@@ -115,6 +129,10 @@ UPDATE cursors SET pos = :pos, at = :at, fence = fence + 1 WHERE subscription = 
 -- name: pause_subscription
 -- A person stops a subscription and its replays, or lets them go on.
 UPDATE cursors SET paused = :paused WHERE subscription = :subscription OR substr(subscription, 1, length(:replays)) = :replays
+
+-- name: shared_parts
+-- All parts of all subscriptions, and who has which.
+SELECT subscription, part, holder, until, fence, paused FROM cursors ORDER BY subscription, part
 
 -- name: drop_cursors
 -- A subscription is there no more, nor are its replays.
@@ -132,7 +150,7 @@ UPDATE dead_letters SET state = 'dismissed', at = :at WHERE subscription = :subs
 -- Take a part that nobody holds, or whose holder has not been heard of for too long; the fence shuts out whoever had it.
 UPDATE cursors SET holder = :holder, until = :until, fence = fence + 1
 WHERE subscription = :subscription AND part = :part AND (holder IS NULL OR holder = :holder OR until < :at)
-RETURNING pos, fence, paused
+RETURNING pos, fence, paused, stop_at
 
 -- name: keep_part
 -- The holder of a part is alive.
@@ -141,6 +159,47 @@ UPDATE cursors SET until = :until WHERE subscription = :subscription AND part = 
 -- name: leave_part
 -- The holder of a part goes.
 UPDATE cursors SET holder = NULL, until = NULL WHERE subscription = :subscription AND part = :part AND fence = :fence
+
+-- name: free_parts_of_owners
+-- A new owner knows that the one before is gone: nobody has to wait until its parts fall due.
+UPDATE cursors SET holder = NULL, until = NULL WHERE substr(holder, 1, 6) = 'owner/'
+
+-- name: enter_worker
+-- A process works for subscriptions from now on.
+INSERT INTO workers (name, host, pid, subscriptions, began_at, until) VALUES (:name, :host, :pid, :subscriptions, :at, :until)
+ON CONFLICT (name) DO UPDATE SET until = excluded.until
+
+-- name: keep_worker
+-- It is alive.
+UPDATE workers SET until = :until, subscriptions = :subscriptions WHERE name = :name
+
+-- name: live_workers
+-- Who works for which subscriptions.
+SELECT name, subscriptions, host, pid, began_at, until FROM workers WHERE until >= :at ORDER BY name
+
+-- name: leave_all_parts
+-- A process goes: others may take its parts at once.
+UPDATE cursors SET holder = NULL, until = NULL WHERE holder = :holder
+
+-- name: leave_worker
+-- It goes.
+DELETE FROM workers WHERE name = :name
+
+-- name: forget_workers
+-- Owners that are gone, and processes that have not been heard of for long.
+DELETE FROM workers WHERE until < :before OR substr(name, 1, 6) = :kind
+
+-- name: call_owner
+-- The owner has to look at a run.
+INSERT INTO calls (run) VALUES (:run)
+
+-- name: calls
+-- Which runs the owner has to look at.
+SELECT pk, run FROM calls ORDER BY pk LIMIT :count
+
+-- name: answer_call
+-- The owner has looked.
+DELETE FROM calls WHERE pk = :pk
 
 -- name: hold
 -- A subject waits for the next attempt at one of its events, and its later events wait behind it.
@@ -187,7 +246,7 @@ UPDATE dead_letters SET state = 'dismissed', at = :at WHERE pk = :pk AND state =
 SELECT d.pk, d.subscription, d.attempts, d.error, d.first_at, d.at, d.state, d.redriven_at,
        e.pos, e.id, e.topic, e.kind, e.subject, e.seq, e.source, e.time, e.at, e.version, e.cause, e.generation, e.applied, e.reason, e.data
 FROM dead_letters AS d JOIN events AS e ON e.pos = d.pos
-WHERE d.pk < :before AND (:subscription IS NULL OR d.subscription = :subscription) AND (:state IS NULL OR d.state = :state)
+WHERE d.pk < :before AND (CAST(:subscription AS TEXT) IS NULL OR d.subscription = :subscription) AND (CAST(:state AS TEXT) IS NULL OR d.state = :state)
 ORDER BY d.pk DESC LIMIT :count
 
 -- name: dead_letter

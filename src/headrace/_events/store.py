@@ -14,6 +14,7 @@ from headrace._events.model import (
     EventRecord,
     Held,
     NewEvent,
+    PartLost,
     Published,
     Subject,
     Verdict,
@@ -25,7 +26,6 @@ from headrace._ports.database import Reader, Row, SqlValue, Transaction
 from headrace._store.blobs import seal, unseal
 from headrace._store.places import Place
 from headrace._store.statements import load
-from headrace.errors import StoreLost
 
 SQL = load("headrace._events")
 _PAGE = 1_000
@@ -303,9 +303,9 @@ def _cursor(row: Row) -> Cursor:
 
 def check_fence(tx: Transaction, cursor: Cursor) -> None:
     """Nothing may be written by whoever has lost the part to another process."""
-    row = tx.one(SQL.fence_of, {"subscription": cursor.subscription, "part": cursor.part})
+    row = tx.one(SQL.lock_cursor, {"subscription": cursor.subscription, "part": cursor.part})
     if row is None or row[0] != cursor.fence:
-        raise StoreLost(f"part {cursor.part} of subscription {cursor.subscription!r} has gone to another process")
+        raise PartLost(f"part {cursor.part} of subscription {cursor.subscription!r} has gone to another process")
 
 
 def move_cursor(tx: Transaction, cursor: Cursor, position: int, at: Instant) -> None:
@@ -332,8 +332,9 @@ def hold(tx: Transaction, subscription: str, held: Held) -> None:
     )
 
 
-def release(tx: Transaction, subscription: str, position: int) -> None:
-    tx.run(SQL.release, {"subscription": subscription, "pos": position})
+def release(tx: Transaction, subscription: str, position: int) -> bool:
+    """An event is held no more; False when it was not."""
+    return tx.run(SQL.release, {"subscription": subscription, "pos": position}) > 0
 
 
 def is_held(reader: Reader, subscription: str, subject: Subject) -> bool:

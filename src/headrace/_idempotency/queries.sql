@@ -3,10 +3,14 @@
 SELECT hash, status, type, body FROM idempotency WHERE key = :key AND at > :after
 
 -- name: note_request
--- A request is carried out in this very transaction. What is there already is too old to count, or this same request's.
+-- A request is carried out in this very transaction. What is there already is overwritten only where it is too old to count.
 INSERT INTO idempotency (key, route, hash, at) VALUES (:key, :route, :hash, :at)
 ON CONFLICT (key) DO UPDATE SET route = excluded.route, hash = excluded.hash, status = NULL, type = NULL, body = NULL, at = excluded.at
-WHERE idempotency.at < excluded.at
+WHERE idempotency.at <= :old
+
+-- name: noted_at
+-- When the request of a key was sent.
+SELECT at FROM idempotency WHERE key = :key
 
 -- name: keep_answer
 -- What is about to be answered.

@@ -10,6 +10,7 @@ from headrace._ports.database import Reader, SqlValue, Transaction
 from headrace._store.blobs import seal, unseal
 from headrace._store.places import Place
 from headrace._store.statements import load
+from headrace.errors import Conflict
 
 SQL = load("headrace._idempotency")
 
@@ -28,8 +29,17 @@ class Request:
     at: Instant
 
     def note(self, tx: Transaction) -> None:
-        """In the transaction of the request's own effect: from its commit on it is known to have been carried out."""
-        tx.run(SQL.note_request, self._parameters())
+        """In the transaction of the request's own effect: from its commit on it is known to have been carried out.
+
+        Raises ``Conflict``, so that the effect is undone, where another request of this key came first.
+        """
+        if tx.run(SQL.note_request, self._parameters() | {"old": self.at - to_micros(KEPT)}):
+            return
+        # There is one already: this same request, which writes more than once, or one that another process carries out.
+        if tx.one(SQL.noted_at, {"key": self.key}) != (self.at,):
+            raise Conflict(
+                "another request with the same idempotency key came first; send this one again to get its answer"
+            )
 
     def keep(self, tx: Transaction, answer: Answer) -> None:
         """What will be answered, also to those who ask again; a few that are too old are forgotten."""

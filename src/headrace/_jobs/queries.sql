@@ -24,8 +24,8 @@ WHERE lifecycle = :lifecycle AND id = :id
 -- name: list_jobs
 -- Jobs, the one that moved last first.
 SELECT lifecycle, id, state, terminal, generation, data, created_at, updated_at, pos FROM jobs
-WHERE pos < :before AND (:lifecycle IS NULL OR lifecycle = :lifecycle) AND (:state IS NULL OR state = :state)
-  AND (:search IS NULL OR instr(id, :search) > 0)
+WHERE pos < :before AND (CAST(:lifecycle AS TEXT) IS NULL OR lifecycle = :lifecycle) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND (CAST(:search AS TEXT) IS NULL OR instr(id, :search) > 0)
 ORDER BY pos DESC LIMIT :count
 
 -- name: count_jobs

@@ -29,12 +29,11 @@ def publish(
 
     ``lenient``: a fold that raises leaves the job's data as they are.
     """
-    tx.one(LOCK_LOG)
     lifecycle = lifecycles.by_name.get(new.subject.kind)
     if lifecycle is None:
+        tx.one(LOCK_LOG)
         return append(tx, new, Verdict()) or _again(tx, new)
-    row = tx.one(SQL.lock_job, {"lifecycle": new.subject.kind, "id": new.subject.id})
-    job = None if row is None else _record(tx, row)
+    job = lock_job(tx, new.subject)
     decision = lifecycle.decide(job, new.topic, new.generation)
     published = append(tx, new, Verdict(decision.applied, decision.reason, decision.generation))
     if published is None:
@@ -42,6 +41,13 @@ def publish(
     if decision.applied:
         _apply(tx, new, published, lifecycle, topics, job, decision, lenient=lenient)
     return published
+
+
+def lock_job(tx: Transaction, subject: Subject) -> JobRecord | None:
+    """A job that stays as it is until the transaction ends. Whoever moves jobs has the log first, so nobody waits for each other."""
+    tx.one(LOCK_LOG)
+    row = tx.one(SQL.lock_job, {"lifecycle": subject.kind, "id": subject.id})
+    return None if row is None else _record(tx, row)
 
 
 def _again(tx: Transaction, new: NewEvent) -> Published:

@@ -16,10 +16,14 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A named SQL text with ``:name`` parameters, loaded from a ``.sql`` file."""
+    """A named SQL text with ``:name`` parameters, loaded from a ``.sql`` file.
+
+    Each session runs the text of its own dialect; ``postgres`` is there only where Postgres needs another one.
+    """
 
     name: str
     sql: str
+    postgres: str | None = None
 
 
 class Reader(Protocol):
@@ -73,6 +77,15 @@ class Database(Protocol):
 
     def read(self, query: Callable[[Reader], T]) -> T:
         """Run a query on a read-only connection in the caller's thread; it sees all that was committed before the call."""
+        ...
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to it at the same time."""
+        ...
+
+    def listen(self, told: Callable[[str], None]) -> None:
+        """Call back on the event loop when another process has committed something that it tells of; never where none can."""
         ...
 
     def pending(self) -> int:

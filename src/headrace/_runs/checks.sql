@@ -39,12 +39,12 @@ WHERE (substr(input, 1, 1) = x'00' AND substr(input, 2) NOT IN (SELECT hash FROM
    OR (substr(result, 1, 1) = x'00' AND substr(result, 2) NOT IN (SELECT hash FROM payloads))
    OR (substr(error, 1, 1) = x'00' AND substr(error, 2) NOT IN (SELECT hash FROM payloads))
 UNION ALL
-SELECT 'journal', run, seq FROM journal
+SELECT 'journal', CAST(run AS TEXT), seq FROM journal
 WHERE (substr(arguments, 1, 1) = x'00' AND substr(arguments, 2) NOT IN (SELECT hash FROM payloads))
    OR (substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads))
 UNION ALL
-SELECT 'attempts', run, command FROM attempts WHERE substr(error, 1, 1) = x'00' AND substr(error, 2) NOT IN (SELECT hash FROM payloads)
+SELECT 'attempts', CAST(run AS TEXT), command FROM attempts WHERE substr(error, 1, 1) = x'00' AND substr(error, 2) NOT IN (SELECT hash FROM payloads)
 UNION ALL
-SELECT 'progress', run, command FROM progress WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)
+SELECT 'progress', CAST(run AS TEXT), command FROM progress WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)
 UNION ALL
-SELECT 'inbox', run, pk FROM inbox WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)
+SELECT 'inbox', CAST(run AS TEXT), pk FROM inbox WHERE substr(value, 1, 1) = x'00' AND substr(value, 2) NOT IN (SELECT hash FROM payloads)

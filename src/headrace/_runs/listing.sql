@@ -14,16 +14,16 @@ SELECT pk FROM runs WHERE finished_at IS NOT NULL AND state = :state AND flow = 
 -- The newest runs that a filter lets through; those that it does not are looked at too, so floor ends the search.
 SELECT pk FROM runs
 WHERE pk < :before AND pk >= :floor
-  AND (:flow IS NULL OR flow = :flow) AND (:state IS NULL OR state = :state)
-  AND (:pattern IS NULL OR id LIKE :pattern ESCAPE '!' OR reason LIKE :pattern ESCAPE '!')
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow) AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND (CAST(:pattern AS TEXT) IS NULL OR id LIKE :pattern ESCAPE '!' OR reason LIKE :pattern ESCAPE '!')
 ORDER BY pk DESC LIMIT :count
 
 -- name: newest_open_where
 -- The same among the open runs in a state.
 SELECT pk FROM runs
 WHERE finished_at IS NULL AND state = :state AND pk < :before AND pk >= :floor
-  AND (:flow IS NULL OR flow = :flow)
-  AND (:pattern IS NULL OR id LIKE :pattern ESCAPE '!' OR reason LIKE :pattern ESCAPE '!')
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow)
+  AND (CAST(:pattern AS TEXT) IS NULL OR id LIKE :pattern ESCAPE '!' OR reason LIKE :pattern ESCAPE '!')
 ORDER BY pk DESC LIMIT :count
 
 -- name: floor

@@ -1,9 +1,10 @@
 -- name: insert_run
--- Begin a run.
+-- Begin a run, unless another process has just begun one of this number.
 INSERT INTO runs (id, number, flow, state, since_at, next_at, input, seed, parent, deadline_at, created_at, started_at, begun_at_pos,
                   job_kind, job_id, job_generation, job_owner)
 VALUES (:id, :number, :flow, :state, :at, :next_at, :input, :seed, :parent, :deadline_at, :at, :started_at,
         coalesce(:begun_at_pos, (SELECT max(pos) FROM events), 0), :job_kind, :job_id, :job_generation, :job_owner)
+ON CONFLICT (id, number) DO NOTHING
 RETURNING pk, begun_at_pos
 
 -- name: latest_run
@@ -17,8 +18,13 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, input, 
 FROM runs WHERE pk = :pk
 
 -- name: open_run
--- Whether a run is open.
+-- Whether a run is open, and stays so until the transaction ends.
 SELECT pk FROM runs WHERE pk = :pk AND finished_at IS NULL
+
+-- name: open_run
+-- dialect: postgres
+-- Whether a run is open, and stays so until the transaction ends.
+SELECT pk FROM runs WHERE pk = :pk AND finished_at IS NULL FOR UPDATE
 
 -- name: run_by_id
 -- The newest run of an id.
@@ -42,9 +48,9 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE pk < :before
-  AND (:flow IS NULL OR flow = :flow)
-  AND (:state IS NULL OR state = :state)
-  AND (:search IS NULL OR instr(id, :search) > 0)
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow)
+  AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+  AND (CAST(:search AS TEXT) IS NULL OR instr(id, :search) > 0)
 ORDER BY pk DESC LIMIT :count
 
 -- name: list_open_runs
@@ -53,8 +59,8 @@ SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS 
        created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
 FROM runs
 WHERE finished_at IS NULL AND pk < :before
-  AND (:flow IS NULL OR flow = :flow)
-  AND (:search IS NULL OR instr(id, :search) > 0)
+  AND (CAST(:flow AS TEXT) IS NULL OR flow = :flow)
+  AND (CAST(:search AS TEXT) IS NULL OR instr(id, :search) > 0)
 ORDER BY pk DESC LIMIT :count
 
 -- name: children_of
@@ -82,7 +88,7 @@ UPDATE runs SET state = CASE WHEN cancel_at IS NOT NULL AND :state = 'waiting' T
                     EXISTS (SELECT 1 FROM inbox WHERE inbox.run = runs.pk AND inbox.pk > :seen)
                     OR EXISTS (SELECT 1 FROM event_waits WHERE event_waits.run = runs.pk AND event_waits.came = 1)
                     OR EXISTS (SELECT 1 FROM awaited JOIN runs AS child ON child.pk = awaited.run WHERE awaited.waiter = runs.pk AND child.finished_at IS NOT NULL)
-                ) THEN :at ELSE :next_at END
+                ) THEN CAST(:at AS BIGINT) ELSE :next_at END
 WHERE pk = :pk AND finished_at IS NULL
 
 -- name: set_going
@@ -188,6 +194,10 @@ SELECT run, command, topic, kind, subject, after FROM event_waits WHERE is_patte
 -- name: event_came
 -- The event that a run waits for is in the log.
 UPDATE event_waits SET came = 1 WHERE run = :run AND command = :command
+
+-- name: waits_met
+-- The waits of a run whose event is in the log, though the run may not have heard of it.
+SELECT command, topic, kind, subject, after FROM event_waits WHERE run = :run AND came = 1 ORDER BY command
 
 -- name: stop_wait
 -- A wait for an event is over.

@@ -54,6 +54,12 @@ PLACES = (
 
 def begin(tx: Transaction, new: NewRun, policy: str) -> Begun:
     """Find the run that this start joins, or make a new one."""
+    while (begun := _begin(tx, new, policy)) is None:
+        continue  # another process was quicker: its run is there to be found now
+    return begun
+
+
+def _begin(tx: Transaction, new: NewRun, policy: str) -> Begun | None:
     found = tx.one(SQL.latest_run, {"id": new.id})
     if found is None:
         return _insert(tx, new, number=1)
@@ -68,13 +74,13 @@ def begin(tx: Transaction, new: NewRun, policy: str) -> Begun:
     if alive and policy == "reject":
         raise RunAlreadyExists(new.id, state)
     begun = _insert(tx, new, number=number + 1)
-    if state.is_open:
+    if begun is not None and state.is_open:
         ending = end(tx, pk, RunState.REPLACED, at=new.at, reason=f"replaced by run {number + 1} of the same id")
         return begun._replace(replaced=Replaced(pk, ending or Ending([])))
     return begun
 
 
-def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
+def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun | None:
     queued = new.state is RunState.QUEUED
     job = new.job
     row = tx.one(
@@ -98,7 +104,8 @@ def _insert(tx: Transaction, new: NewRun, *, number: int) -> Begun:
             "job_owner": int(job is not None and job.owner),
         },
     )
-    assert row is not None
+    if row is None:
+        return None
     return Begun(row[0], new.id, number, new.state, created=True, begun_at_pos=row[1])
 
 
@@ -110,6 +117,8 @@ def continue_as(tx: Transaction, old: int, new: NewRun, *, number: int, seen: Se
     if tx.one(SQL.open_run, {"pk": old}) is None:
         return None
     begun = _insert(tx, new, number=number)
+    if begun is None:
+        return None
     tx.run(SQL.move_waiters, {"old": old, "new": begun.pk})
     _move_messages(tx, old, begun.pk, seen)
     if not seen.cancel:

@@ -119,6 +119,8 @@ def _keep_plans(connection: apsw.Connection) -> None:
 class Session:
     """Rows in and out of one connection; a ``Transaction`` of the port for the writer, a ``Reader`` for others."""
 
+    # SQLite takes a failed statement back by itself.
+    aborted = False
     __slots__ = ("_connection", "_cursor", "_iterating", "broken", "touched", "vault")
 
     def __init__(self, connection: apsw.Connection, vault: Vault) -> None:

@@ -1,4 +1,4 @@
-"""The single writer: whatever has gathered while the disk was busy is committed in one transaction.
+"""The single writer: whatever has gathered while the database was busy is committed in one transaction.
 
 A batch runs without savepoints, since almost every operation succeeds; when one that has already written raises, the batch
 is rolled back and run again with a savepoint for each. Control messages travel in the same queue as operations, so that
@@ -20,27 +20,16 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-
-import apsw
+from typing import Any, Protocol, TypeVar
 
 from headrace._base import faultpoints
-from headrace._ports.database import Done, Operation
-from headrace._store import statements
-from headrace._store.connection import BUSY_MILLISECONDS, Session, checkpoint, translate
+from headrace._ports.database import Done, Operation, Transaction
 from headrace.errors import StoreBusy, StoreCorrupt, StoreError, StoreFailed, StoreFull, StoreLost
 
 T = TypeVar("T")
 
-_QUERIES = statements.load("headrace._store", "store.sql")
-_OWNER_EPOCH = _QUERIES.owner_epoch
-_SET_META = _QUERIES.set_meta
-
 _MOST_OPERATIONS = 1_024
 _ANSWERS_IN_A_TURN = 128
-_CHECKPOINT_PAGES = 2_000
-_LONG_LOG_PAGES = 16 * _CHECKPOINT_PAGES
-_PATIENCE_WITH_READERS = 100
 _SECONDS_BETWEEN_TURNS = 0.001
 _SECONDS_OF_A_TURN = 0.000_2
 _PASSING = (StoreFull, StoreBusy)
@@ -48,6 +37,60 @@ _LASTING = (StoreFailed, StoreCorrupt, StoreLost)
 
 _Work = tuple[Operation[Any], Done | None, bool]
 _Answer = tuple[Done | None, Any, BaseException | None]
+
+
+class WritingSession(Transaction, Protocol):
+    """What operations write through, and what they left behind in the transaction."""
+
+    broken: StoreError | None
+    """The whole transaction is lost, not only the statement that met this."""
+    touched: bool
+    """The operation under way has left something that only a savepoint, or giving up the transaction, takes back."""
+    aborted: bool
+    """A statement failed, and until it is taken back the database accepts no other."""
+
+    def control(self, sql: str) -> object:
+        """BEGIN, SAVEPOINT and their like."""
+        ...
+
+
+class Medium(Protocol):
+    """What a driver gives the writer: one transaction at a time, in the writer's thread. It raises store errors only."""
+
+    advice: str
+    """What a person should do when writing has failed for good."""
+
+    @property
+    def session(self) -> WritingSession: ...
+
+    def begin(self, *, apart: bool) -> None:
+        """Open a transaction, ``apart`` when what fails in it must be taken back alone.
+
+        Raises ``StoreLost`` when the store is another process's by now.
+        """
+        ...
+
+    def commit(self) -> None: ...
+
+    def roll_back(self) -> None:
+        """Also of what is broken."""
+        ...
+
+    def recover(self, failure: StoreError) -> None:
+        """Return when the same batch may pass now, after waiting if need be; raise what to tell the callers otherwise."""
+        ...
+
+    def tend(self) -> None:
+        """Called between batches."""
+        ...
+
+    def leave(self, *, in_order: bool) -> None:
+        """Let go of the database; ``in_order``: all that was handed over is committed."""
+        ...
+
+    def hurry(self, *, cut_off: bool) -> None:
+        """From another thread: wait for nothing any more; ``cut_off``: not even for what is under way."""
+        ...
 
 
 class _Control(enum.Enum):
@@ -65,20 +108,12 @@ class CommitCounts:
 
 
 class GroupCommit:
-    """Owns the writing connection and the thread that uses it; all public methods are for the event loop's thread."""
+    """Owns the medium and the thread that uses it; all public methods are for the event loop's thread."""
 
-    def __init__(
-        self,
-        session: Session,
-        connection: apsw.Connection,
-        epoch: int,
-        loop: asyncio.AbstractEventLoop,
-        let_go: Callable[[], None],
-    ) -> None:
-        self._connection = connection
+    def __init__(self, medium: Medium, loop: asyncio.AbstractEventLoop, let_go: Callable[[], None]) -> None:
+        self._medium = medium
+        self._session = medium.session
         self._after_letting_go = let_go
-        self._session = session
-        self._epoch = (str(epoch),)
         self._loop = loop
         self._queue: queue.SimpleQueue[_Work | _Control] = queue.SimpleQueue()
         self._control: _Control | None = None
@@ -91,12 +126,9 @@ class GroupCommit:
         self._turns = 0
         self._turns_seen = 0
         self._courtesy: asyncio.TimerHandle | None = None
-        self._log_pages = 0
-        self._checkpointed_pages = 0
         self._operations = 0
         self._transactions = 0
         self._repeated = 0
-        connection.set_wal_hook(self._on_commit)
         self._thread = threading.Thread(target=self._work, name="headrace-writer", daemon=True)
         self._thread.start()
 
@@ -123,18 +155,20 @@ class GroupCommit:
         return CommitCounts(operations=self._operations, transactions=self._transactions, repeated=self._repeated)
 
     async def close(self) -> None:
-        """Commit what was handed over, move it into the file, mark the file as left in order."""
+        """Commit what was handed over, and let go of the database in order."""
         if self._abandoned:
             return
         if self._closed is None:
             self._closed = self._loop.create_future()
             self._queue.put(_Control.STOP)
+            self._medium.hurry(cut_off=False)
         await asyncio.shield(self._closed)
 
     def abandon(self) -> None:
         """Let go at once; safe in the writer's own thread too, where a fault point may strike."""
         self._abandoned = True
         self._queue.put(_Control.STOP)
+        self._medium.hurry(cut_off=True)
         if threading.current_thread() is not self._thread:
             self._thread.join()
             if self._closed is not None:
@@ -201,7 +235,8 @@ class GroupCommit:
                     self._answer(self._settle(batch))
                 if self._control is _Control.RESUME and isinstance(self._refusal, _PASSING):
                     self._refusal = None
-                self._checkpoint_when_due()
+                if self._refusal is None:
+                    self._tend()
         except BaseException:
             self._abandoned = True
             raise
@@ -226,16 +261,22 @@ class GroupCommit:
     def _settle(self, batch: list[_Work]) -> list[_Answer]:
         if self._refusal is not None:
             return self._all_refused(batch, self._refusal)
-        try:
-            return self._commit(batch)
-        except StoreError as error:
-            failure = error
-        except apsw.Error as error:
-            failure = translate(error, self._connection.system_errno)
-        except Exception as error:  # noqa: BLE001  the thread must not die and leave its callers waiting
-            failure = StoreFailed(f"the writer failed ({error!r}); restart")
-            failure.__cause__ = error
-        self._refusal = self._roll_back(failure if isinstance(failure, _PASSING) else _lasting(failure))
+        while True:
+            try:
+                return self._commit(batch)
+            except StoreError as error:
+                failure = error
+            except Exception as error:  # noqa: BLE001  the thread must not die and leave its callers waiting
+                failure = StoreFailed(f"the writer failed ({error!r}); restart")
+                failure.__cause__ = error
+            try:
+                self._medium.recover(self._roll_back(failure))
+            except StoreError as final:
+                return self._refuse(batch, final)
+            self._repeated += 1
+
+    def _refuse(self, batch: list[_Work], failure: StoreError) -> list[_Answer]:
+        self._refusal = self._passing_or_lasting(failure)
         refused = self._all_refused(batch, self._refusal)
         if isinstance(self._refusal, _PASSING):
             # Whoever handed over more without knowing of this failure is refused too: what comes
@@ -248,9 +289,9 @@ class GroupCommit:
 
     def _roll_back(self, failure: StoreError) -> StoreError:
         try:
-            self._session.end()
-        except apsw.Error as error:
-            return _lasting(translate(error, self._connection.system_errno))
+            self._medium.roll_back()
+        except StoreError as error:
+            return self._lasting(error)
         return failure
 
     def _commit(self, batch: list[_Work]) -> list[_Answer]:
@@ -264,23 +305,15 @@ class GroupCommit:
         faultpoints.hit("store.before_commit")
         if self._abandoned:
             return []
-        self._session.control("COMMIT")
-        self._session.end()
+        self._medium.commit()
         self._operations += len(batch)
         self._transactions += 1
         faultpoints.hit("store.after_commit")
         return answers
 
-    def _begin(self) -> None:
-        session = self._session
-        session.broken = None
-        session.control("BEGIN IMMEDIATE")
-        if session.one(_OWNER_EPOCH) != self._epoch:
-            raise StoreLost("another process has opened the store for writing since; this one must stop")
-
     def _run_together(self, batch: list[_Work]) -> list[_Answer] | None:
         """None when an operation raised after it had written: only running them apart can undo it alone."""
-        self._begin()
+        self._medium.begin(apart=False)
         session = self._session
         answers: list[_Answer] = []
         for operation, done, _ in batch:
@@ -293,14 +326,17 @@ class GroupCommit:
                 if session.broken is not None:
                     return answers
                 if session.touched:
-                    session.end()
-                    self._repeated += 1
-                    return None
+                    break
                 answers.append((done, None, error))
-        return answers
+        else:
+            if not session.aborted or session.broken is not None:
+                return answers
+        self._medium.roll_back()
+        self._repeated += 1
+        return None
 
     def _run_apart(self, batch: list[_Work]) -> list[_Answer]:
-        self._begin()
+        self._medium.begin(apart=True)
         session = self._session
         answers: list[_Answer] = []
         for operation, done, _ in batch:
@@ -335,63 +371,32 @@ class GroupCommit:
             # The loop was closed under the store: nobody is left to be told.
             self._abandoned = True
 
-    def _on_commit(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._log_pages = pages
-        return apsw.SQLITE_OK
-
-    def _checkpoint_when_due(self) -> None:
-        if self._log_pages < self._checkpointed_pages:
-            self._checkpointed_pages = 0
-        if self._log_pages - self._checkpointed_pages < _CHECKPOINT_PAGES or self._refusal is not None:
-            return
-        self._checkpointed_pages = self._log_pages
+    def _tend(self) -> None:
         try:
-            if self._log_pages >= _LONG_LOG_PAGES:
-                self._connection.set_busy_timeout(_PATIENCE_WITH_READERS)
-                checkpoint(self._connection, truncate=True)
-                self._connection.set_busy_timeout(BUSY_MILLISECONDS)
-            else:
-                checkpoint(self._connection, truncate=False)
+            self._medium.tend()
         except StoreError as error:
-            self._refusal = _lasting(error)
+            self._refusal = self._lasting(error)
 
     def _let_go(self) -> None:
         failure: StoreError | None = None
         try:
-            self._leave()
+            self._medium.leave(in_order=not self._abandoned and self._refusal is None)
         except StoreError as error:
             failure = error
-        except apsw.Error as error:
-            failure = translate(error, self._connection.system_errno)
         finally:
             self._after_letting_go()
             # What was acknowledged is on disk; only the mark is missing, and the next owner looks closer without it.
             self._tell(self._finish_closing, None if isinstance(failure, _PASSING) else failure)
 
-    def _leave(self) -> None:
-        try:
-            self._session.end()
-            if not self._abandoned and self._refusal is None:
-                self._mark_as_left_in_order()
-                # The last one to leave in order takes the empty log along.
-                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        finally:
-            self._connection.close(True)
+    def _passing_or_lasting(self, error: StoreError) -> StoreError:
+        return error if isinstance(error, _PASSING) else self._lasting(error)
 
-    def _mark_as_left_in_order(self) -> None:
-        self._begin()
-        self._session.run(_SET_META, {"name": "left_in_order", "value": "yes"})
-        self._session.control("COMMIT")
-        self._connection.set_busy_timeout(_PATIENCE_WITH_READERS)
-        checkpoint(self._connection, truncate=True)
-
-
-def _lasting(error: StoreError) -> StoreError:
-    if isinstance(error, _LASTING):
-        return error
-    failed = StoreFailed(f"the writer failed ({error}); look at the disk, run `headrace check`, restart")
-    failed.__cause__ = error
-    return failed
+    def _lasting(self, error: StoreError) -> StoreError:
+        if isinstance(error, _LASTING):
+            return error
+        failed = StoreFailed(f"the writer failed ({error}); {self._medium.advice}")
+        failed.__cause__ = error
+        return failed
 
 
 def _again(error: StoreError) -> StoreError:

@@ -15,17 +15,18 @@ import apsw
 
 from headrace._base.clock import Instant, SystemClock, to_datetime
 from headrace._base.vault import ASIDE, PLAIN, Vault
-from headrace._ports.database import Statement, Transaction
+from headrace._ports.database import Reader, Statement, Transaction
 from headrace._store import migrate, ownership
 from headrace._store.blobs import open_payload, unseal, unseal_text
 from headrace._store.connection import Session, checkpoint, open_for_reading, open_for_writing, translate
+from headrace._store.location import Location
 from headrace._store.places import Place
 from headrace._store.statements import load
 from headrace.errors import ConfigurationError, KeyMissing, StoreBusy, StoreCorrupt, StoreError
 
 _QUERIES = load("headrace._store", "store.sql")
 
-_MOST_FINDINGS = 100
+MOST_FINDINGS = 100
 _PAGES_A_STEP = 1_000
 
 
@@ -39,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    path: Path
+    path: Location
     schema: int
     rows: Mapping[str, int]
     findings: tuple[Finding, ...]
@@ -82,13 +83,13 @@ def check(
     except apsw.Error as error:
         raise translate(error) from error
     try:
-        return _examine(connection, path, questions or {}, _ValuesCheck(Session(connection, vault), places))
+        return _examine(connection, path, questions or {}, ValuesCheck(Session(connection, vault), places))
     finally:
         connection.close(True)
 
 
 def _examine(
-    connection: apsw.Connection, path: Path, questions: Mapping[str, Statement], values: _ValuesCheck
+    connection: apsw.Connection, path: Path, questions: Mapping[str, Statement], values: ValuesCheck
 ) -> Report:
     findings: list[Finding] = []
     rows: dict[str, int] = {}
@@ -100,9 +101,9 @@ def _examine(
         findings += _integrity(connection)
         rows = count_rows(connection)
         for name, statement in questions.items():
-            answers = itertools.islice(connection.execute(statement.sql), _MOST_FINDINGS)
+            answers = itertools.islice(connection.execute(statement.sql), MOST_FINDINGS)
             findings += [Finding(check=name, detail=repr(answer)) for answer in answers]
-        findings += itertools.islice(values.findings(), _MOST_FINDINGS)
+        findings += itertools.islice(values.findings(), MOST_FINDINGS)
     except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
         # What else the file holds cannot be read.
         findings.append(Finding(check="readable", detail=str(error)))
@@ -113,10 +114,10 @@ def _examine(
     return Report(path=path, schema=schema, rows=rows, findings=tuple(findings), unopened=values.unopened)
 
 
-class _ValuesCheck:
+class ValuesCheck:
     """Opens every value; counts those whose key was not given."""
 
-    def __init__(self, reader: Session, places: Sequence[Place]) -> None:
+    def __init__(self, reader: Reader, places: Sequence[Place]) -> None:
         self._reader = reader
         self._places = places
         self.unopened = 0
@@ -144,7 +145,7 @@ class _ValuesCheck:
 
 
 def _integrity(connection: apsw.Connection) -> list[Finding]:
-    answers = connection.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})").fetchall()
+    answers = connection.execute(f"PRAGMA integrity_check({MOST_FINDINGS})").fetchall()
     return [Finding(check="integrity", detail=str(answer[0])) for answer in answers if answer[0] != "ok"]
 
 

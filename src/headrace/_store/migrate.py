@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Literal
 
 import apsw
 
 from headrace._store.connection import translate
+from headrace._store.postgres_text import definitions_rewritten
 from headrace.errors import ConfigurationError, DefinitionError, StoreError, StoreTooNew
 
 APPLICATION_ID = 0x48445243
 """``HDRC``: tells a store from any other SQLite file."""
+
+Dialect = Literal["sqlite", "postgres"]
 
 _FILE_NAME = re.compile(r"^(\d{4})_(\w+)\.sql$")
 _MAGIC = b"SQLite format 3\x00"
@@ -27,17 +32,37 @@ class Migration:
     sql: str
 
 
-def packaged(package: str = "headrace._store") -> tuple[Migration, ...]:
-    """The migrations of a package, by number without a gap."""
+def packaged(package: str = "headrace._store", *, dialect: Dialect = "sqlite") -> tuple[Migration, ...]:
+    """The migrations of a package, by number without a gap.
+
+    They are written for SQLite, and rewritten for Postgres; where that is not enough, ``migrations/postgres`` has one of the same name.
+    """
+    folder = resources.files(package).joinpath("migrations")
+    found = list(_in_folder(folder))
+    if [migration.number for migration in found] != list(range(1, len(found) + 1)):
+        raise DefinitionError(f"the migrations of {package} are not numbered 0001, 0002, ... without a gap")
+    return tuple(found) if dialect == "sqlite" else tuple(_for_postgres(found, folder.joinpath("postgres"), package))
+
+
+def _in_folder(folder: Traversable) -> list[Migration]:
     found = []
-    for entry in resources.files(package).joinpath("migrations").iterdir():
+    for entry in folder.iterdir():
         match = _FILE_NAME.match(entry.name)
         if match:
             found.append(Migration(number=int(match[1]), name=match[2], sql=entry.read_text(encoding="utf-8")))
-    found.sort(key=lambda migration: migration.number)
-    if [migration.number for migration in found] != list(range(1, len(found) + 1)):
-        raise DefinitionError(f"the migrations of {package} are not numbered 0001, 0002, ... without a gap")
-    return tuple(found)
+    return sorted(found, key=lambda migration: migration.number)
+
+
+def _for_postgres(common: list[Migration], folder: Traversable, package: str) -> Iterator[Migration]:
+    variants = {(one.number, one.name): one for one in (_in_folder(folder) if folder.is_dir() else ())}
+    for migration in common:
+        rewritten = replace(migration, sql=definitions_rewritten(migration.sql))
+        yield variants.pop((migration.number, migration.name), rewritten)
+    if variants:
+        strays = ", ".join(f"{number:04}_{name}" for number, name in variants)
+        raise DefinitionError(
+            f"{package} has migrations for Postgres alone: {strays}; a variant bears the name of its migration"
+        )
 
 
 def refuse_foreign(path: Path) -> None:
@@ -100,7 +125,7 @@ def migrate(
         connection.execute(f"PRAGMA user_version = {newest}")
         connection.execute(
             "INSERT INTO meta (name, value) VALUES ('written_by', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (_this_version(),),
+            (this_version(),),
         )
         connection.execute("COMMIT")
     finally:
@@ -127,7 +152,7 @@ def _written_by(connection: apsw.Connection) -> str:
     return str(row[0]) if row else "(unknown)"
 
 
-def _this_version() -> str:
+def this_version() -> str:
     try:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:

@@ -84,9 +84,12 @@ def acquire(path: Path, *, now: Instant) -> OwnerLock:
     if not _lock(descriptor, fcntl.LOCK_EX, tries=_TRIES):
         owner = _read(descriptor)
         os.close(descriptor)
-        raise StoreOwned(_refusal(path, owner))
-    owner = Owner(pid=os.getpid(), host=socket.gethostname(), boot_id=_boot_id(), started_at=now)
-    return OwnerLock(descriptor, owner)
+        raise StoreOwned(refusal(str(path), owner))
+    return OwnerLock(descriptor, this_process(now))
+
+
+def this_process(now: Instant) -> Owner:
+    return Owner(pid=os.getpid(), host=socket.gethostname(), boot_id=_boot_id(), started_at=now)
 
 
 def read_owner(path: Path) -> Owner | None:
@@ -127,13 +130,14 @@ def _read(descriptor: int) -> Owner | None:
     return None
 
 
-def _refusal(path: Path, owner: Owner | None) -> str:
+def refusal(store: str, owner: Owner | None) -> str:
+    """What the second one is told who wants to own a store."""
     if owner is None:
-        return f"{path} is owned by another process; stop that one first"
+        return f"{store} is owned by another process; stop that one first"
     since = to_datetime(owner.started_at).isoformat(timespec="seconds")
     where = f", which answers at {owner.address}" if owner.address else ""
     return (
-        f"{path} is owned by process {owner.pid} on {owner.host} since {since}{where}. "
+        f"{store} is owned by process {owner.pid} on {owner.host} since {since}{where}. "
         f"Stop it first (kill {owner.pid}), or ask it for the change; reading needs no owner (`headrace runs ls`)"
     )
 

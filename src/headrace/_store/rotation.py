@@ -3,24 +3,24 @@
 The rows are gone through in slices, each a transaction of its own, so that a kill loses one slice at most and the next try goes
 on behind it: a value that is under the first key already is left alone. What was put aside gets a new address, since the
 address depends on the key. Only when nothing is under them any more are the older keys, and what was put aside under
-them, forgotten. At last the file is written anew: freed pages keep what stood in them.
+them, forgotten. At last the file, or each table of a database, is written anew: freed pages keep what stood in them.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from headrace._base.vault import ASIDE, Vault
 from headrace._ports.database import Database, Row, SqlValue, Transaction
 from headrace._store import keyring, maintenance
 from headrace._store.blobs import naming, seal, seal_text, text_as_value, unseal, unseal_text
+from headrace._store.location import Location, PostgresUrl
+from headrace._store.opening import is_there, open_store
 from headrace._store.places import Place, PlacedRow
-from headrace._store.sqlite import open_sqlite
 from headrace._store.statements import load
 from headrace.errors import ConfigurationError
 
@@ -49,10 +49,10 @@ class _Slice:
     moved: Mapping[bytes, bytes]
 
 
-async def rotate_file(path: Path, vault: Vault, places: Sequence[Place]) -> Rotated:
-    """Own a file for as long as it takes; may be stopped at any moment and called again."""
-    key = _first_key(path, vault)
-    database = await open_sqlite(path, vault=vault)
+async def rotate_store(location: Location, vault: Vault, places: Sequence[Place]) -> Rotated:
+    """Own a store for as long as it takes; may be stopped at any moment and called again."""
+    key = _first_key(location, vault)
+    database = await open_store(location, vault=vault)
     try:
         rewritten, forgotten = await rotate(database, key, places)
         swept = database.read(lambda reader: keyring.is_swept(reader, key))
@@ -60,13 +60,22 @@ async def rotate_file(path: Path, vault: Vault, places: Sequence[Place]) -> Rota
         await database.close()
     due = bool(rewritten) or not swept
     if due:
-        await asyncio.to_thread(maintenance.write_anew, path, vault, lambda tx: keyring.note_swept(tx, key))
+        await asyncio.to_thread(_write_anew, location, vault, lambda tx: keyring.note_swept(tx, key))
     return Rotated(key=key, rewritten=rewritten, forgotten=forgotten, written_anew=due)
 
 
-def _first_key(path: Path, vault: Vault) -> str:
-    if not path.exists():
-        raise ConfigurationError(f"there is no store at {path}; give another path")
+def _write_anew(location: Location, vault: Vault, note: Callable[[Transaction], None]) -> None:
+    if isinstance(location, PostgresUrl):
+        from headrace._store import postgres_maintenance
+
+        postgres_maintenance.write_anew(location, vault, note)
+    else:
+        maintenance.write_anew(location, vault, note)
+
+
+def _first_key(location: Location, vault: Vault) -> str:
+    if not is_there(location):
+        raise ConfigurationError(f"there is no store at {location}; give another path")
     if not vault.key_ids:
         raise ConfigurationError("no key is given: set HEADRACE_STORE__KEY; `headrace keys new` prints one")
     return vault.key_ids[0]

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from headrace._base.clock import SystemClock
 from headrace._base.vault import PLAIN, Vault
-from headrace._ports.database import Done, Operation, Reader
+from headrace._ports.database import Reader
 from headrace._store import keyring, maintenance, migrate, ownership, stdlib_guard
 from headrace._store.connection import (
     Mode,
@@ -25,8 +25,10 @@ from headrace._store.connection import (
     query_in_snapshot,
     translate,
 )
+from headrace._store.database import WriterAndReaders
 from headrace._store.file_system import refuse_network_file_system
-from headrace._store.group_commit import CommitCounts, GroupCommit, answer_future
+from headrace._store.group_commit import GroupCommit
+from headrace._store.sqlite_medium import SqliteMedium
 from headrace.errors import ConfigurationError, StoreError
 
 T = TypeVar("T")
@@ -206,7 +208,7 @@ def open_sqlite_reader(path: str | os.PathLike[str], *, vfs: str | None = None, 
     return SqliteReader(file, vfs=vfs, vault=vault)
 
 
-class SqliteDatabase:
+class SqliteDatabase(WriterAndReaders):
     """The ``Database`` port on one SQLite file; made by ``open_sqlite``."""
 
     def __init__(self, opened: _Opened, loop: asyncio.AbstractEventLoop) -> None:
@@ -214,44 +216,16 @@ class SqliteDatabase:
         self.epoch = opened.epoch
         self.schema = opened.schema
         self.left_in_order = opened.left_in_order
-        self._loop = loop
         self._lock = opened.lock
-        self._reader = SqliteReader(opened.path, vfs=opened.vfs, vault=opened.session.vault)
         self._guarded = True
         stdlib_guard.guard(opened.path)
-        self._writer = GroupCommit(opened.session, opened.connection, opened.epoch, loop, self._release)
-
-    def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
-        self._writer.submit(operation, done, isolated)
-
-    def submit_from_thread(self, operation: Operation[Any]) -> None:
-        self._writer.submit_from_thread(operation)
-
-    async def write(self, operation: Operation[T], *, isolated: bool = False) -> T:
-        answer: asyncio.Future[T] = self._loop.create_future()
-        self._writer.submit(operation, answer_future(answer), isolated)
-        return await answer
-
-    def read(self, query: Callable[[Reader], T]) -> T:
-        return self._reader.read(query)
-
-    def pending(self) -> int:
-        return self._writer.pending()
-
-    def counts(self) -> CommitCounts:
-        return self._writer.counts()
+        reader = SqliteReader(opened.path, vfs=opened.vfs, vault=opened.session.vault)
+        medium = SqliteMedium(opened.session, opened.connection, opened.epoch)
+        super().__init__(GroupCommit(medium, loop, self._release), reader, loop)
 
     def announce(self, *, address: str | None, token_file: str | None = None) -> None:
         """Tell other processes where the owner answers."""
         self._lock.announce(address, token_file)
-
-    async def close(self) -> None:
-        self._reader.close()
-        await self._writer.close()
-
-    def abandon(self) -> None:
-        self._reader.close()
-        self._writer.abandon()
 
     def _release(self) -> None:
         if self._guarded:

@@ -1,9 +1,12 @@
 """Named SQL from ``.sql`` files.
 
 -- name: insert_run
--- dialect: sqlite            (optional; without it the text is for every dialect)
 -- One or more lines that say what the statement is for.
 INSERT INTO runs ...
+
+A text is for every dialect, unless a second section of the same name says ``-- dialect: postgres`` (or ``sqlite``); then
+that one is for its dialect and the other for the rest. Most statements need no second section: ``docs/explanation/sql.md``
+has the subset that both databases speak.
 """
 
 from __future__ import annotations
@@ -13,13 +16,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal
 
 from headrace._ports.database import Statement
 from headrace.errors import DefinitionError
 
-Dialect = Literal["sqlite", "postgres"]
-
+_DIALECTS = ("sqlite", "postgres")
 _NAME = re.compile(r"^-- name:\s*(\S+)\s*$")
 _DIALECT = re.compile(r"^-- dialect:\s*(\S+)\s*$")
 
@@ -63,10 +64,10 @@ class _Section:
     sql: str
 
 
-def load(package: str, file: str = "queries.sql", *, dialect: Dialect = "sqlite") -> Statements:
-    """Read the named statements of a package's file; a text for this dialect goes before one for all."""
+def load(package: str, file: str = "queries.sql") -> Statements:
+    """Read the named statements of a package's file."""
     text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
-    return parse(text, origin=f"{package}/{file}", dialect=dialect)
+    return parse(text, origin=f"{package}/{file}")
 
 
 def load_statements(package: str, file: str = "queries.sql") -> Statements:
@@ -74,16 +75,25 @@ def load_statements(package: str, file: str = "queries.sql") -> Statements:
     return load(package, file)
 
 
-def parse(text: str, *, origin: str, dialect: Dialect = "sqlite") -> Statements:
-    chosen: dict[str, _Section] = {}
-    seen: set[tuple[str, str | None]] = set()
+def parse(text: str, *, origin: str) -> Statements:
+    texts: dict[str, dict[str | None, str]] = {}
     for section in _sections(text, origin):
-        if (section.name, section.dialect) in seen:
+        variants = texts.setdefault(section.name, {})
+        if section.dialect in variants:
             raise DefinitionError(f"{origin} has two statements {section.name!r}; rename one")
-        seen.add((section.name, section.dialect))
-        if section.dialect == dialect or (section.dialect is None and section.name not in chosen):
-            chosen[section.name] = section
-    return Statements(origin, {name: Statement(name, section.sql) for name, section in chosen.items()})
+        variants[section.dialect] = section.sql
+    return Statements(origin, {name: _statement(name, variants, origin) for name, variants in texts.items()})
+
+
+def _statement(name: str, variants: dict[str | None, str], origin: str) -> Statement:
+    for_all = variants.get(None)
+    sqlite, postgres = (variants.get(dialect, for_all) for dialect in _DIALECTS)
+    if sqlite is None or postgres is None:
+        missing = "sqlite" if sqlite is None else "postgres"
+        raise DefinitionError(
+            f"{origin}: statement {name!r} has no text for {missing}; add a section without a dialect"
+        )
+    return Statement(name, sqlite, None if postgres == sqlite else postgres)
 
 
 def _sections(text: str, origin: str) -> Iterator[_Section]:
@@ -117,7 +127,7 @@ def _section(name: str, lines: list[str], origin: str) -> _Section:
         elif line.startswith("--"):
             purpose = True
     sql = "\n".join(lines[start:]).strip().removesuffix(";")
-    if dialect not in (None, "sqlite", "postgres"):
+    if dialect not in (None, *_DIALECTS):
         raise DefinitionError(f"{origin}: statement {name!r} is for the unknown dialect {dialect!r}")
     if not purpose:
         raise DefinitionError(f"{origin}: statement {name!r} has no line that says what it is for")

@@ -27,6 +27,16 @@ SELECT 1;
 -- dialect: postgres
 -- From here to its end this transaction alone appends to the log, so that positions grow in the order of commits.
 SELECT pg_advisory_xact_lock(hashtext(current_schema() || '.events'));
+
+-- name: tell_others
+-- With the commit, other processes of this store hear that there is something new; of SQLite there are none that would do anything.
+SELECT CAST(:what AS TEXT)
+
+-- name: tell_others
+-- dialect: postgres
+-- With the commit, other processes of this store hear that there is something new.
+SELECT pg_notify('headrace', current_schema() || ' ' || CAST(:what AS TEXT))
+
 -- name: payload_is_there
 -- Whether a value was put aside before.
 SELECT 1 FROM payloads WHERE hash = :hash

@@ -119,7 +119,12 @@ _LIFECYCLE: Example = {
 }  # fmt: skip
 _SUBSCRIPTION: Example = {
     "name": "shop.notify", "target": "handler notify", "topics": ["order.#"], "position": 311, "behind": 29, "parts": 1, "working": 2, "held": 1,
-    "dead": 1, "paused": False, "replay": False, "declared": True,
+    "dead": 1, "paused": False, "replay": False, "declared": True, "trouble": "",
+}  # fmt: skip
+_FEED: Example = {"queue": "shop.results", "taken": 118, "known": 2, "refused": 0}
+_BRIDGE: Example = {
+    "name": "shop.rabbitmq", "exchange": "shop.events", "broker": "broker.example:5672", "state": "connected", "since": _AT, "error": "", "next_at": None,
+    "sending": 2, "confirmed": 309, "unroutable": 0, "behind": 29, "lag": 0.4, "feeds": [_FEED],
 }  # fmt: skip
 
 _DELIVERED: Example = {
@@ -143,6 +148,7 @@ EXAMPLES: dict[str, object] = {
         "name": "billing", "url": "https://billing.example.org/hooks", "topics": ["order.#"], "filter": "data.parcels > 1", "allow_private": False,
     },
     "AttemptView": _DELIVERED,
+    "BridgeView": _BRIDGE,
     "CancelRun": {"force": False},
     "ClientPayload": {"subject": "games", "id": None, "use_change_detection": True},
     "DeadLetterPage": {"letters": [_LETTER], "next": None},
@@ -154,6 +160,7 @@ EXAMPLES: dict[str, object] = {
     "EventPage": {"events": [_EVENT], "next": 310},
     "EventView": _EVENT,
     "FailedAttempt": _ATTEMPT,
+    "FeedView": _FEED,
     "Health": {"ok": True, "reason": ""},
     "History": {"run": _RUN, "entries": [_ENTRY], "retrying": [], "next": None},
     "HistoryEntry": _ENTRY,
@@ -198,6 +205,7 @@ EXAMPLES: dict[str, object] = {
     "Status": {
         "version": "0.1.0", "pid": 4711, "store": "/srv/shop/headrace.db", "ready": True, "failure": None,
         "flows": {"shop": ["fulfil", "pack"]}, "runs": {"completed": 16, "waiting": 1},
+        "bridges": [_BRIDGE],
     },
     "SubscriptionView": _SUBSCRIPTION,
     "Switched": {"name": "shop.notify", "paused": True},

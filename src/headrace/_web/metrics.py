@@ -14,6 +14,7 @@ from typing import Literal
 
 from headrace._app.app import Headrace
 from headrace._app.tables import Tables
+from headrace._bridge.model import BridgeView
 from headrace._ports.database import Reader
 from headrace._runs.model import RunState
 from headrace._runs.store import counts, waiting_for_time
@@ -70,6 +71,17 @@ class Reading:
     help: str
     samples: Sequence[Sample]
     """Labels and number."""
+
+
+def _of_bridges(read: Callable[[BridgeView], float]) -> Callable[[Measured], Iterable[Sample]]:
+    return lambda now: [({"bridge": bridge.name}, read(bridge)) for bridge in now.app.bridges]
+
+
+def _fed(now: Measured) -> Iterator[Sample]:
+    for bridge in now.app.bridges:
+        for feed in bridge.feeds:
+            for outcome, number in (("taken", feed.taken), ("known", feed.known), ("refused", feed.refused)):
+                yield {"bridge": bridge.name, "queue": feed.queue, "outcome": outcome}, number
 
 
 METRICS = (
@@ -135,6 +147,30 @@ METRICS = (
     Metric(
         name="headrace_loop_lag_max_seconds", kind="gauge", help="How late the event loop was at worst in the last minute.",
         read=_one(lambda now: now.lag.longest),
+    ),
+    Metric(
+        name="headrace_bridge_connected", kind="gauge", help="1 while a bridge has its broker, 0 while it is off or waits for it.",
+        labels=("bridge",), read=_of_bridges(lambda bridge: bridge.state == "connected"),
+    ),
+    Metric(
+        name="headrace_bridge_behind", kind="gauge", help="Positions of the log that are not known to be sent yet.", labels=("bridge",),
+        read=_of_bridges(lambda bridge: bridge.behind),
+    ),
+    Metric(
+        name="headrace_bridge_lag_seconds", kind="gauge", help="How long ago the first of these was recorded.", labels=("bridge",),
+        read=_of_bridges(lambda bridge: bridge.lag),
+    ),
+    Metric(
+        name="headrace_bridge_confirmed_total", kind="counter", help="Events that the broker has confirmed.", labels=("bridge",),
+        read=_of_bridges(lambda bridge: bridge.confirmed),
+    ),
+    Metric(
+        name="headrace_bridge_unroutable_total", kind="counter", help="Those of optional topics that no queue took.", labels=("bridge",),
+        read=_of_bridges(lambda bridge: bridge.unroutable),
+    ),
+    Metric(
+        name="headrace_feed_messages_total", kind="counter", help="Messages of queues, by outcome: taken into the log, known to it already, refused and put aside.",
+        labels=("bridge", "queue", "outcome"), read=_fed,
     ),
     Metric(
         name="headrace_streams_open", kind="gauge", help="Readers of live events.",

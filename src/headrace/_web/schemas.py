@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from headrace._access.model import Scope
 from headrace._app.view import Json
+from headrace._bridge.model import BridgeView
 from headrace._endpoints.rules import MOST_TOPICS
 from headrace._endpoints.rules import NAME as ENDPOINT_NAME
 from headrace._events.filter import MAX_LENGTH
@@ -212,6 +213,7 @@ class Status(BaseModel):
     failure: str | None
     flows: dict[str, list[str]]
     runs: dict[str, int]
+    bridges: list[BridgeView]
 
 
 class Health(BaseModel):

@@ -8,14 +8,17 @@ import errno
 import os
 import secrets
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
 from headrace._app.app import Headrace
+from headrace._store.location import Location, PostgresUrl
 from headrace._web.admission import admission
 from headrace._web.app import create_app
 from headrace.errors import ConfigurationError
@@ -47,7 +50,7 @@ def bind(host: str, port: int) -> socket.socket:
 async def serve(app: Headrace, listening: socket.socket, settings: LoadedSettings) -> AsyncIterator[tuple[str, Path]]:
     """Answer for a running ``Headrace`` until the end of the block; yields the address and the token's file."""
     address = _address(listening)
-    with _token(app.path) as (token, file):
+    with _token(app.location) as (token, file):
         api = create_app(app, admission(settings.settings.server, owner_token=token), settings)
         server = _Server(
             uvicorn.Config(
@@ -102,9 +105,9 @@ def _address(listening: socket.socket) -> str:
 
 
 @contextmanager
-def _token(store: Path) -> Iterator[tuple[str, Path]]:
+def _token(store: Location) -> Iterator[tuple[str, Path]]:
     """A secret in a file that only this user can read: who may read the store may change it, whoever else needs a token."""
-    file = store.with_name(store.name + ".token")
+    file = _place_for_token(store)
     token = secrets.token_urlsafe(32)
     with contextlib.suppress(FileNotFoundError):
         file.unlink()
@@ -117,3 +120,17 @@ def _token(store: Path) -> Iterator[tuple[str, Path]]:
         yield token, file
     finally:
         file.unlink(missing_ok=True)
+
+
+def _place_for_token(store: Location) -> Path:
+    """Beside the file of a store; a database is nowhere in particular, so there it is a folder of this user."""
+    if not isinstance(store, PostgresUrl):
+        return store.with_name(store.name + ".token")
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.stat(follow_symlinks=False)
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise ConfigurationError(f"{folder} is not this user's alone; remove it, or set XDG_RUNTIME_DIR")
+    # One owner a store, so that the one after a crash takes away what was left.
+    name = sha256(f"{store} {store.schema}".encode()).hexdigest()[:16]
+    return folder / f"{name}.token"

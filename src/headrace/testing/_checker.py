@@ -18,6 +18,7 @@ from typing import Any
 
 from headrace._authoring.flow import Flow
 from headrace._jobs.catalogue import Catalogue
+from headrace._store.location import SCHEMA, Location, PostgresUrl
 from headrace.errors import HeadraceError
 from headrace.testing import _checker_main
 from headrace.testing._replay import Difference
@@ -49,7 +50,7 @@ class Checker:
     def ask(
         self,
         *,
-        store: Path,
+        store: Location,
         flows: Mapping[str, Flow[Any, Any]],
         declared: Sequence[Mapping[str, str]],
         strict: bool,
@@ -59,7 +60,8 @@ class Checker:
     ) -> Answer:
         request = {
             "path": sys.path,
-            "store": str(store),
+            "store": store.secret if isinstance(store, PostgresUrl) else str(store),
+            "schema": store.schema if isinstance(store, PostgresUrl) else SCHEMA,
             "strict": strict,
             "every": every,
             "trusted": trusted,

@@ -42,7 +42,8 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
     from headrace._authoring import guard
     from headrace._authoring.pipeline import Registry
     from headrace._base.vault import Vault
-    from headrace._store.sqlite import open_sqlite_reader
+    from headrace._store.location import locate
+    from headrace._store.opening import open_reader
     from headrace.testing._replay import differences
 
     guard.trust(tuple(request["trusted"]))
@@ -54,7 +55,8 @@ def _check(request: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # noqa: BLE001 - importing runs any code of the user
             unknown[full] = f"{type(error).__name__}: {error}"
     registry = Registry(MappingProxyType(flows), MappingProxyType({}), catalogue=_catalogue(request["declared"]))
-    with open_sqlite_reader(request["store"], vault=Vault(request["keys"])) as reader:
+    store = locate(request["store"], schema=request["schema"])
+    with open_reader(store, vault=Vault(request["keys"])) as reader:
         found = reader.read(
             lambda reader: list(differences(reader, registry, strict=request["strict"], every=request["every"]))
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,12 +18,13 @@ from headrace._base.vault import Vault
 from headrace._engine.commands import RunEnd, error_of
 from headrace._engine.engine import NO_ANSWER, Limits
 from headrace._ports.clock import Clock
-from headrace._ports.database import Done, Operation
 from headrace._runs.model import RunState
 from headrace._store.connection import Mode
-from headrace._store.group_commit import answer_future
+from headrace._store.location import Location, PostgresUrl
+from headrace._store.opening import OwnedDatabase
 from headrace._store.sqlite import SqliteDatabase, _open
 from headrace.errors import EngineUnavailable
+from headrace.testing._mortal import MortalDatabase
 from headrace.testing.faults import Crash
 
 P = ParamSpec("P")
@@ -56,55 +56,21 @@ class Outfit:
     seed: str
 
 
-class MortalDatabase(SqliteDatabase):
-    """A database that can die in the middle of everything, without anybody having to wait for it on the event loop."""
+class MortalFile(MortalDatabase, SqliteDatabase):
+    """A file."""
 
     @classmethod
-    async def open(cls, path: Path, *, mode: Mode, vfs: str | None, vault: Vault) -> Self:
-        opened = await asyncio.to_thread(_open, path, mode, False, True, vfs, vault)
+    async def open(cls, path: Path, outfit: Outfit) -> Self:
+        opened = await asyncio.to_thread(_open, path, outfit.mode, False, True, outfit.vfs, outfit.vault)
         return cls(opened, asyncio.get_running_loop())
 
-    def __init__(self, opened: Any, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(opened, loop)
-        self._asked: set[asyncio.Future[Any]] = set()
-        self._loop_thread = threading.get_ident()
-        self._dying: threading.Thread | None = None
-        self.is_dead = False
 
-    def submit(self, operation: Operation[Any], done: Done | None = None, *, isolated: bool = False) -> None:
-        if not self.is_dead:
-            super().submit(operation, done, isolated=isolated)
+async def _open_mortal(location: Location, outfit: Outfit) -> OwnedDatabase:
+    if not isinstance(location, PostgresUrl):
+        return await MortalFile.open(location, outfit)
+    from headrace.testing._server import MortalServer
 
-    async def write(self, operation: Operation[T], *, isolated: bool = False) -> T:
-        answer: asyncio.Future[T] = self._loop.create_future()
-        self._asked.add(answer)
-        answer.add_done_callback(self._asked.discard)
-        self.submit(operation, answer_future(answer), isolated=isolated)
-        if self.is_dead:
-            self._tell_the_asked()
-        return await answer
-
-    def abandon(self) -> None:
-        """As a killed process would; callers are told that they will get no answer, as a broken connection would tell them."""
-        self.is_dead = True
-        if threading.get_ident() != self._loop_thread:
-            self._writer.abandon()
-            return
-        self._reader.close()
-        self._tell_the_asked()
-        if self._dying is None:
-            self._dying = threading.Thread(target=self._writer.abandon, name="headrace-undertaker", daemon=True)
-            self._dying.start()
-
-    def _tell_the_asked(self) -> None:
-        for answer in tuple(self._asked):
-            if not answer.done():
-                answer.set_exception(EngineUnavailable(NO_ANSWER))
-
-    async def buried(self) -> None:
-        """Wait until the file is free again."""
-        if self._dying is not None:
-            await asyncio.to_thread(self._dying.join)
+    return await MortalServer.open(location, outfit.vault)
 
 
 class HarnessRun(Run[R]):
@@ -149,7 +115,7 @@ def _as_seen_from_outside() -> Iterator[None]:
 class Subject(Headrace):
     """Headrace under test."""
 
-    def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Path, outfit: Outfit) -> None:
+    def __init__(self, keeper: Keeper, pipelines: Sequence[Pipeline], *, store: Location, outfit: Outfit) -> None:
         super().__init__(pipelines, store=store, preflight="off", limits=outfit.limits)
         self._keeper = keeper
         self._outfit = outfit
@@ -167,10 +133,8 @@ class Subject(Headrace):
         self.engine._dispatcher._chance = random.Random(f"{self._outfit.seed}/retries")
         return self
 
-    async def _open_store(self) -> SqliteDatabase:
-        return await MortalDatabase.open(
-            self._path, mode=self._outfit.mode, vfs=self._outfit.vfs, vault=self._outfit.vault
-        )
+    async def _open_store(self) -> OwnedDatabase:
+        return await _open_mortal(self._location, self._outfit)
 
     async def _wire(self, pipeline: Pipeline) -> tuple[object, ...]:
         return await super()._wire(pipeline) if self._outfit.ports is None else self._outfit.ports
@@ -210,7 +174,8 @@ class Subject(Headrace):
 
     async def bury(self) -> None:
         """After a death: free the file, undo the wiring, stop the worker processes that a real death would have taken along."""
-        engine, database = self._engine, self._database
+        engine = self._engine
+        database: object = self._database
         if isinstance(database, MortalDatabase):
             await database.buried()
         await self.__aexit__(None, None, None)

@@ -40,6 +40,8 @@ from headrace._ports.database import Reader
 from headrace._runs.model import SET_ASIDE, RunRecord
 from headrace._runs.store import list_runs, run_by_id
 from headrace._store.blobs import unseal_text
+from headrace._store.location import Location, PostgresUrl, locate
+from headrace._store.opening import open_reader
 from headrace.errors import ConfigurationError, EngineUnavailable, HeadraceError, StoreError
 from headrace.testing import faults
 from headrace.testing._checker import CHECKER, addresses_of, other_hash_seed, why_not_elsewhere
@@ -66,6 +68,8 @@ _ALL = 1_000_000
 entered: weakref.WeakSet[Harness] = weakref.WeakSet()
 """The harnesses of the test that runs; the pytest plugin reports them when it fails."""
 default_seed = 0
+default_store: str | None = None
+"""The URL of a database in which each harness that names no store gets a schema of its own."""
 
 
 class Stuck(HeadraceError):
@@ -117,6 +121,7 @@ class Harness:
     everything waits. At the end the store is examined and every run is replayed, in another process with another hash seed,
     and must come to what is recorded (``replay_check``); with ``replay_prefixes`` also from every so many rows of its journal.
     With ``keys`` the store is encrypted, as with ``Headrace(keys=[...])``.
+    ``store`` is a file or the URL of a database; without one, or without ``--headrace-store``, it is a file that goes with the harness.
     """
 
     def __init__(
@@ -126,7 +131,7 @@ class Harness:
         start: datetime = BEGINNING,
         clock: VirtualClock | None = None,
         strict: bool = True,
-        store: str | os.PathLike[str] | None = None,
+        store: str | os.PathLike[str] | PostgresUrl | None = None,
         limits: Limits | None = None,
         seed: int | None = None,
         disk: FakeDisk | None = None,
@@ -141,7 +146,7 @@ class Harness:
         self._started_at = self.clock.now()
         self._ports = None if ports is None else ports if isinstance(ports, tuple) else (ports,)
         self._strict = strict
-        self._store = None if store is None else Path(store)
+        self._store = None if store is None else locate(store)
         self._limits = limits
         self._disk = disk
         self._replay_check = replay_check
@@ -167,9 +172,7 @@ class Harness:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         if self._store is None:
-            folder = Path(tempfile.mkdtemp(prefix="headrace-"))
-            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            self._store = folder / "test.db"
+            self._store = self._fresh_store()
         self._watch()
         entered.add(self)
         try:
@@ -192,6 +195,17 @@ class Harness:
                 if error is None:
                     raise
                 error.add_note(f"and at the end: {type(found).__name__}: {found}")
+
+    def _fresh_store(self) -> Location:
+        if default_store is not None and self._disk is None:
+            from headrace.testing._server import drop, fresh_schema
+
+            place = fresh_schema(default_store)
+            self._stack.push_async_callback(asyncio.to_thread, drop, place)
+            return place
+        folder = Path(tempfile.mkdtemp(prefix="headrace-"))
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder / "test.db"
 
     def _watch(self) -> None:
         idle = IdleWatch(self)
@@ -237,6 +251,11 @@ class Harness:
         if self._app is None:
             raise EngineUnavailable("the harness is not entered; use it inside 'async with Harness(...) as harness:'")
         return self._app
+
+    @property
+    def location(self) -> Location:
+        """Where the store is."""
+        return self.app.location
 
     @property
     def elapsed(self) -> timedelta:
@@ -574,8 +593,7 @@ class Harness:
         problems = [] if app.engine.failure is not None or not app.engine.is_quiet else self._merely_going(app)
         aside = app.database.read(_set_aside)
         await self._close()
-        assert self._store is not None
-        problems += await asyncio.to_thread(check_invariants, self._store.absolute(), self._keys)
+        problems += await asyncio.to_thread(check_invariants, self.location, self._keys)
         if problems:
             raise InvariantBroken(tuple(problems))
         if not self._replay_check:
@@ -603,8 +621,7 @@ class Harness:
 
     async def _check_replays(self, registry: Registry) -> None:
         """In another process what it can import, here what it cannot."""
-        assert self._store is not None
-        store = self._store.absolute()
+        store = self.location
         used = await asyncio.to_thread(_read, store, self._vault, flows_in)
         flows = {full: registry.flows[full] for full in sorted(used) if full in registry.flows}
         declared = await asyncio.to_thread(addresses_of, registry.catalogue)
@@ -656,10 +673,8 @@ class Harness:
         )
 
 
-def _read(store: Path, vault: Vault, query: Any) -> Any:
-    from headrace._store.sqlite import open_sqlite_reader
-
-    with open_sqlite_reader(store, vault=vault) as reader:
+def _read(store: Location, vault: Vault, query: Any) -> Any:
+    with open_reader(store, vault=vault) as reader:
         return reader.read(query)
 
 

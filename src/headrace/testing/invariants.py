@@ -14,6 +14,7 @@ from typing import Protocol
 from headrace._app.checks import questions
 from headrace._app.keys import PLACES
 from headrace._base.vault import Vault
+from headrace._store.location import Location, PostgresUrl
 from headrace._store.maintenance import check
 from headrace._store.statements import load
 
@@ -30,11 +31,16 @@ class HasPath(Protocol):
     path: Path
 
 
-def check_invariants(database: HasPath | Path, keys: Sequence[str | bytes] = ()) -> list[str]:
-    """What is wrong with a store, a line each; reads the file only, so it may be owned by another process.
+def check_invariants(database: HasPath | Location, keys: Sequence[str | bytes] = ()) -> list[str]:
+    """What is wrong with a store, a line each; reads only, so it may be owned by another process.
 
     Values that are encrypted under none of these keys are not opened.
     """
-    path = database if isinstance(database, Path) else database.path
-    report = check(path, _QUESTIONS, places=PLACES, vault=Vault(keys))
+    place = database if isinstance(database, Path | PostgresUrl) else database.path
+    if isinstance(place, PostgresUrl):
+        from headrace._store.postgres_maintenance import check as check_tables
+
+        report = check_tables(place, _QUESTIONS, places=PLACES, vault=Vault(keys))
+    else:
+        report = check(place, _QUESTIONS, places=PLACES, vault=Vault(keys))
     return [f"{finding.check}: {finding.detail}" for finding in report.findings]

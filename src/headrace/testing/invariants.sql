@@ -72,7 +72,7 @@ SELECT run, kind, count(*) FROM journal WHERE command = -1 AND kind IN ('cancel'
 
 -- name: time_goes_forward
 -- I4: in a run no row is earlier than the one before it.
-SELECT run, seq, at FROM (SELECT run, seq, at, lag(at) OVER (PARTITION BY run ORDER BY seq) AS before FROM journal)
+SELECT run, seq, at FROM (SELECT run, seq, at, lag(at) OVER (PARTITION BY run ORDER BY seq) AS before FROM journal) AS steps
 WHERE at < before
 
 -- name: attempts_are_counted

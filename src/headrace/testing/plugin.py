@@ -35,8 +35,15 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("headrace").addoption(
+    group = parser.getgroup("headrace")
+    group.addoption(
         "--headrace-seed", type=int, default=0, metavar="N", help="seed of everything that a Harness leaves to chance"
+    )
+    group.addoption(
+        "--headrace-store",
+        default=None,
+        metavar="URL",
+        help="a Postgres database, in which each Harness that names no store gets a schema of its own",
     )
 
 
@@ -96,11 +103,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    seed = config.getoption("--headrace-seed")
-    if seed:
+    seed, store = config.getoption("--headrace-seed"), config.getoption("--headrace-store")
+    if seed or store:
         from headrace.testing import harness as module
 
-        module.default_seed = seed
+        module.default_seed, module.default_store = seed, store
 
 
 def pytest_unconfigure() -> None:

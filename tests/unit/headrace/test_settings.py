@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from headrace._store.location import PostgresUrl
 from headrace.errors import ConfigurationError
 from headrace.settings import PREFIX, Settings, _invalid, read_settings
 
 SAMPLES = {
     "HEADRACE_STORE__PATH": ("other.db", Path("other.db")),
+    "HEADRACE_STORE__POSTGRES_SCHEMA": ("other", "other"),
     "HEADRACE_STORE__DURABILITY": ("fast", "fast"),
     "HEADRACE_STORE__KEY": ("a key", SecretStr("a key")),
     "HEADRACE_STORE__KEY_FILE": ("key", Path("key")),
@@ -30,6 +32,7 @@ SAMPLES = {
     "HEADRACE_LIMITS__HISTORY_WARNING": ("7", 7),
     "HEADRACE_LIMITS__HISTORY": ("7", 7),
     "HEADRACE_LIMITS__DRAIN": ("1.5", timedelta(seconds=1.5)),
+    "HEADRACE_RABBITMQ__URL": ("amqp://broker/", SecretStr("amqp://broker/")),
     "HEADRACE_WEBHOOKS__TIMEOUT": ("PT5S", timedelta(seconds=5)),
     "HEADRACE_WEBHOOKS__WAITS": ("1, PT5M", (timedelta(seconds=1), timedelta(minutes=5))),
     "HEADRACE_LOG__LEVEL": ("debug", "debug"),
@@ -191,3 +194,23 @@ def test_no_host_names_are_none() -> None:
 def test_every_setting_has_a_description() -> None:
     """The reference is made of them."""
     assert [item.variable for item in read_settings({}).each() if not item.description] == []
+
+
+def test_a_store_may_be_a_database() -> None:
+    """One setting says where everything is, whichever kind of place it is."""
+    given = {"HEADRACE_STORE__PATH": "postgresql://ann@host/runs", "HEADRACE_STORE__POSTGRES_SCHEMA": "mine"}
+
+    assert read_settings(given).settings.store.location == PostgresUrl("postgresql://ann@host/runs", "mine")
+    assert read_settings({"HEADRACE_STORE__PATH": "a.db"}).settings.store.location == Path("a.db").absolute()
+
+
+def test_the_password_of_a_database_is_not_shown() -> None:
+    """`headrace config` is pasted into reports of problems."""
+    url = "postgresql://ann:sesame@host/runs?sslpassword=sesame"  # pragma: allowlist secret
+
+    loaded = read_settings({"HEADRACE_STORE__PATH": url})
+
+    assert "sesame" not in repr(loaded) + "".join(str(item) for item in loaded.each())
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings({"HEADRACE_PREFLIGHT": url})
+    assert "sesame" not in str(caught.value)

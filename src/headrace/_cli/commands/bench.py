@@ -74,7 +74,7 @@ def bench(screen: Screen, folder: Path | None, seconds: float) -> None:
     How often the disk answers for a write, durable steps a second of 50 runs at once, and the time of one step in sequence.
     Other programs that run now make it slower; the load at the start is part of the report.
     """
-    place = folder or store_path(None).parent
+    place = folder or store_path(None, instead="--folder says which disk is to be measured").parent
     machine = _machine(place)
     with tempfile.TemporaryDirectory(dir=place, prefix="headrace-bench-") as scratch:
         syncs = health.sync_times(Path(scratch), seconds=seconds)

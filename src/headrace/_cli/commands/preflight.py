@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from headrace._cli import target
 from headrace._cli.problem import PARTIAL
 from headrace._cli.screen import Screen, common
 from headrace._cli.store_file import open_reader, store_option
+from headrace._store.location import Location
 
 if TYPE_CHECKING:
     from headrace._engine.preflight import Preflight
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @store_option
 @common
-def preflight(screen: Screen, targets: tuple[str, ...], store: Path) -> None:
+def preflight(screen: Screen, targets: tuple[str, ...], store: Location) -> None:
     """Say which open runs would not go on with this code.
 
     Replays every open run of the store against the pipelines of TARGET, without doing anything.

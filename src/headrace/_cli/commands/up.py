@@ -22,6 +22,7 @@ from headrace._cli.store_file import check_writable, load_settings
 if TYPE_CHECKING:
     from headrace._app.app import Headrace
     from headrace._authoring.pipeline import Pipeline
+    from headrace._bridge.model import BridgeView
     from headrace.settings import LoadedSettings
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -29,7 +30,9 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--store", metavar="FILE", help="The file that holds all runs; made if it is not there.")
+@click.option(
+    "--store", metavar="STORE", help="The file that holds all runs, made if it is not there; or a postgresql:// URL."
+)
 @click.option(
     "--host", metavar="ADDRESS", help="The address to answer at; others are let in only when there is a token."
 )
@@ -53,7 +56,7 @@ def up(
     loaded = load_settings(models, store__path=store, server__host=host, server__port=port)
     settings = loaded.settings
     logbook.configure(level=settings.log.level, form=settings.log.format)
-    check_writable(settings.store.path.absolute())
+    check_writable(settings.store.location)
     from headrace._app.wiring import build
     from headrace._web.admission import check_token_exists, others_may_come
 
@@ -119,14 +122,20 @@ def _announce(screen: Screen, app: Headrace, address: str, *, needs_token: bool)
     if screen.as_json:
         found = None if fit is None else in_json(fit)
         screen.give(
-            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.path), "flows": flows, "subscriptions": _subscriptions(app), "webhooks": _webhooks(app), "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
+            {"event": "up", "address": address, "pid": os.getpid(), "store": str(app.location), "flows": flows, "subscriptions": _subscriptions(app), "webhooks": _webhooks(app), "bridges": {bridge.name: bridge.state for bridge in app.bridges}, "runs": runs, "preflight": found, "stand_ins": app.stand_ins,
              "needs_token": needs_token},
             on_one_line=True,
         )  # fmt: skip
         return
     access = "to whoever has a token (`headrace tokens new NAME` makes one)" if needs_token else "to this machine"
-    pairs = [("Headrace", f"process {os.getpid()}"), ("Dashboard", address), ("Open", access), ("Store", str(app.path))]
+    pairs = [
+        ("Headrace", f"process {os.getpid()}"),
+        ("Dashboard", address),
+        ("Open", access),
+        ("Store", str(app.location)),
+    ]
     pairs += [("Pipeline", _pipeline_in_words(pipeline)) for pipeline in app.pipelines]
+    pairs += [("Bridge", _bridge_in_words(app, bridge)) for bridge in app.bridges]
     total = sum(runs.values())
     states = ", ".join(f"{many} {state}" for state, many in runs.items())
     pairs.append(("Taken up", count(total, "open run") + (f" ({states})" if runs else "")))
@@ -160,6 +169,14 @@ def _pipeline_in_words(pipeline: Pipeline) -> str:
         f"{pipeline.name}.{hook.name} takes POST /webhooks/{pipeline.name}.{hook.name}" for hook in pipeline.webhooks
     ]
     return "\n".join([f"{pipeline.name}: {flows}", *reads, *takes])
+
+
+def _bridge_in_words(app: Headrace, bridge: BridgeView) -> str:
+    if bridge.state == "off":
+        why = "because stand-ins play the outside" if app.stand_ins else "set HEADRACE_RABBITMQ__URL to turn it on"
+        return f"{bridge.name} is off; {why}"
+    reads = f", reads {', '.join(feed.queue for feed in bridge.feeds)}" if bridge.feeds else ""
+    return f"{bridge.name} to exchange {bridge.exchange} at {bridge.broker}{reads}"
 
 
 def _fit_in_words(app: Headrace) -> str:

@@ -41,7 +41,7 @@ async def now(frame: InFrame) -> Response:
             "grouped": sum(group.count for group in groups),
             "failures": failures_since(reader, at, _AN_HOUR, _LISTED),
             "due": due_next(reader, _LISTED),
-            "octets": size_of_store(app.path),
+            "octets": size_of_store(reader, app.location),
             "trouble": trouble(reader),
             "subscriptions": [] if app.failure else _worth_a_look(app.subscriptions_in(reader)),
         }
@@ -55,7 +55,7 @@ async def now(frame: InFrame) -> Response:
         chart=columns(beat.minutes),
         running=[(run, app.engine.doing(run.id)) for run in running],
         pid=os.getpid(),
-        store=app.path,
+        store=app.location,
         many=MANY,
     )
 

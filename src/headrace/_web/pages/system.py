@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from headrace._app.app import Headrace
-from headrace._app.examination import Finding, examine_disk, examine_program, examine_store, examine_sync, size_of_store
+from headrace._app.examination import (
+    Finding,
+    examine_bridge,
+    examine_disk,
+    examine_program,
+    examine_server,
+    examine_store,
+    examine_sync,
+    size_of_store,
+)
 from headrace._app.inspection import latest_incidents
 from headrace._authoring.contents import contents_of
 from headrace._authoring.flow import Flow
@@ -20,6 +29,7 @@ from headrace._authoring.step import Step
 from headrace._base.wording import duration
 from headrace._ports.database import Reader
 from headrace._store.health import sqlite_version
+from headrace._store.location import PostgresUrl
 from headrace._web.pages.frame import InFrame, page_router
 from headrace.errors import ConfigurationError, HeadraceError
 from headrace.settings import Setting, read_settings
@@ -60,14 +70,14 @@ async def system(frame: InFrame, measure: str = "") -> Response:
         return {
             "findings": list(_findings(reader, app, now, measure=bool(measure))),
             "incidents": latest_incidents(reader, _INCIDENTS),
-            "octets": size_of_store(app.path),
+            "octets": size_of_store(reader, app.location),
             "subscriptions": [] if app.failure else app.subscriptions_in(reader),
         }
 
     return await frame.show(
         "system.html",
         ask,
-        store=app.path,
+        store=app.location,
         pid=os.getpid(),
         versions={
             "Headrace": frame.request.app.version,
@@ -83,14 +93,18 @@ async def system(frame: InFrame, measure: str = "") -> Response:
 def _findings(reader: Reader, app: Headrace, now: datetime, *, measure: bool) -> Iterator[Finding]:
     yield from examine_program()
     try:
-        yield from examine_disk(app.path)
-        if measure:
-            yield examine_sync(app.path, seconds=_SECONDS_OF_WRITING)
-        yield from examine_store(reader, app.path, now, owned=True)
+        if isinstance(app.location, PostgresUrl):
+            yield from examine_server(app.location)
+        else:
+            yield from examine_disk(app.location)
+            if measure:
+                yield examine_sync(app.location, seconds=_SECONDS_OF_WRITING)
+        yield from examine_store(reader, app.location, now, owned=True)
+        yield from map(examine_bridge, app.bridges)
     except HeadraceError as error:
         yield Finding("fail", "store", str(error))
     except OSError as error:
-        yield Finding("fail", "disk", f"{error.filename or app.path}: {error.strerror}")
+        yield Finding("fail", "disk", f"{error.filename or app.location}: {error.strerror}")
 
 
 def _settings(frame: InFrame) -> tuple[Setting, ...]:

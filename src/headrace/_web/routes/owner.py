@@ -58,9 +58,10 @@ async def status(app: App) -> Status:
     return Status(
         version=version(),
         pid=os.getpid(),
-        store=str(app.path),
+        store=str(app.location),
         ready=app.failure is None,
         failure=app.failure,
         flows={pipeline.name: [flow.name for flow in pipeline.flows] for pipeline in app.pipelines},
         runs=dict(runs),
+        bridges=list(app.bridges),
     )

@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from headrace import Headrace, Pipeline, Statement, Tables, flow, step, use
+from headrace._store.location import Location
 from headrace.errors import ConfigurationError, DefinitionError, StoreTooNew
 
 
@@ -34,6 +35,7 @@ async def greet() -> str:
 
 
 ADD = Statement("add", "INSERT INTO shop_sales (item) VALUES (:item)")
+SIZES = Statement("sizes", "SELECT size FROM shop_sales")
 ITEMS = Statement("items", "SELECT item FROM shop_sales ORDER BY item")
 
 
@@ -55,7 +57,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").write_text("")
     (folder / "0001_sales.sql").write_text(
-        "-- What was sold.\nCREATE TABLE shop_sales (item TEXT NOT NULL);\nCREATE INDEX shop_sales_by_item ON shop_sales (item);\n"
+        "-- What was sold.\nCREATE TABLE shop_sales (pk INTEGER PRIMARY KEY, item TEXT NOT NULL, photo BLOB);\nCREATE INDEX shop_sales_by_item ON shop_sales (item);\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path / "code"))
     yield folder
@@ -67,11 +69,11 @@ def shop(**options: Any) -> Pipeline:
 
 
 async def test_a_pipeline_has_tables_settings_and_wiring(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    package: Path, each_place: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that a pipeline needs beside its flows, in one value."""
     monkeypatch.setenv("HEADRACE_SHOP_GREETING", "good morning")
-    async with Headrace([shop()], store=tmp_path / "shop.db", stand_ins=True) as app:
+    async with Headrace([shop()], store=each_place, stand_ins=True) as app:
         greeting = await app.run(open_shop, [f"item {number:04}" for number in range(1_234)])
         rows = app.tables.read(lambda reader: reader.all(ITEMS))
 
@@ -79,9 +81,9 @@ async def test_a_pipeline_has_tables_settings_and_wiring(
     assert len(rows) == 1_234
 
 
-async def test_tables_are_upgraded_once_and_never_taken_back(package: Path, tmp_path: Path) -> None:
+async def test_tables_are_upgraded_once_and_never_taken_back(package: Path, each_place: Location) -> None:
     """New code brings new tables to an old store; old code leaves a new store alone."""
-    store = tmp_path / "shop.db"
+    store = each_place
     async with Headrace([shop()], store=store) as app:
         await app.run(open_shop, ["a"])
     (package / "0002_colours.sql").write_text("ALTER TABLE shop_sales ADD COLUMN colour TEXT;\n")
@@ -93,6 +95,29 @@ async def test_tables_are_upgraded_once_and_never_taken_back(package: Path, tmp_
     with pytest.raises(StoreTooNew, match="version 2, and this code knows 1"):
         async with Headrace([shop()], store=store):
             pass
+
+
+async def test_a_database_may_need_other_words(package: Path, each_place: Location) -> None:
+    """What rewriting cannot do is written out, in a file of the same name; it may have more statements, or fewer."""
+    (package / "0002_more.sql").write_text(
+        "ALTER TABLE shop_sales ADD COLUMN size INTEGER;\nCREATE INDEX shop_more ON shop_sales (size);\n"
+    )
+    (package / "postgres").mkdir()
+    (package / "postgres" / "0002_more.sql").write_text("ALTER TABLE shop_sales ADD COLUMN size BIGINT DEFAULT 7;\n")
+    async with Headrace([shop()], store=each_place) as app:
+        await app.run(open_shop, ["a"])
+        sizes = app.tables.read(lambda reader: reader.all(SIZES))
+
+    assert sizes == [(None if isinstance(each_place, Path) else 7,)]
+
+
+def test_a_variant_without_its_migration_is_refused(package: Path) -> None:
+    """A misspelt name would leave one database without the table."""
+    (package / "postgres").mkdir()
+    (package / "postgres" / "0002_more.sql").write_text("SELECT 1;\n")
+
+    with pytest.raises(DefinitionError, match=r"0002_more\.sql is for Postgres alone"):
+        shop()
 
 
 @pytest.mark.parametrize(

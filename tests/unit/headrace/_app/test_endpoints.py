@@ -21,6 +21,8 @@ from headrace.errors import Conflict, NotFound, ValueRefused
 from headrace.testing import Harness
 from tests.receiver import Answer, Received, Receiver
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 

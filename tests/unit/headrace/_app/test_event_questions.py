@@ -12,6 +12,8 @@ from headrace import Event, Lifecycle, Pipeline, on, sleep
 from headrace._app.event_questions import events_from, jobs_called, subscriptions_in, tail_of
 from headrace.testing import Harness
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 MINUTE = timedelta(minutes=1)
 
 

@@ -24,6 +24,7 @@ from headrace._app.listing import (
 from headrace._base.clock import from_datetime
 from headrace._runs.model import RunState
 from headrace._store.connection import open_for_writing
+from headrace._store.location import Location
 from headrace._store.migrate import migrate
 from headrace._store.statements import load
 
@@ -60,8 +61,8 @@ PIPELINE = Pipeline("listed", flows=[quick, bad, mail, nap, above])
 
 
 @pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[Headrace]:
-    async with Headrace([PIPELINE], store=tmp_path / "listed.db") as running:
+async def app(each_place: Location) -> AsyncIterator[Headrace]:
+    async with Headrace([PIPELINE], store=each_place) as running:
         for number in range(4):
             await running.run(quick, number)
             run = await running.start(bad, number)

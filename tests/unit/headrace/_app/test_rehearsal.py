@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace import Event, EventType, Lifecycle, Pipeline, on
+from headrace import Event, EventType, Lifecycle, Pipeline, RabbitMQ, on
 from headrace._app.rehearsal import Rehearsal, rehearse
 from headrace.errors import ValueRefused
 from headrace.testing import Harness
@@ -25,6 +25,7 @@ PIPELINE = Pipeline(
     lifecycles=[doors],
     events=[EventType("bell.rung", dict[str, int])],
     triggers=[on("door.#", listen, name="ears")],
+    bridges=[RabbitMQ("town", topics=["bell.#"])],
 )
 
 
@@ -65,3 +66,10 @@ async def test_what_could_not_be_published_is_refused(house: Harness, topic: str
     """In the words of publishing itself."""
     with pytest.raises(ValueRefused):
         tried(house, topic, data, subject=subject)
+
+
+async def test_an_event_that_would_leave_says_where_for(house: Harness) -> None:
+    """Others hear it too."""
+    assert tried(house, "bell.rung", {"times": 1}).subscriptions == (
+        ("house.rabbitmq", "lets it leave for exchange town"),
+    )

@@ -73,3 +73,13 @@ def test_lower_levels_are_left_out() -> None:
     log.info("run.ended")
 
     assert out.getvalue() == ""
+
+
+def test_clients_of_a_broker_leave_the_word_to_the_bridge() -> None:
+    """A page of traceback for each lost connection hides the line that says what to do."""
+    out = io.StringIO()
+    logbook.configure(level="debug", form="console", stream=out)
+    for name in ("aiormq.connection", "aio_pika.queue"):
+        logging.getLogger(name).error("the connection was closed")
+
+    assert out.getvalue() == ""

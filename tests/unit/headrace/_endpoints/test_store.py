@@ -13,7 +13,7 @@ from headrace._endpoints import store
 from headrace._endpoints.model import Attempted, NewEndpoint
 from headrace._events.store import all_cursors
 from headrace._ports.database import Database
-from headrace._store.rotation import rotate_file
+from headrace._store.rotation import rotate_store
 from headrace._store.sqlite import open_sqlite
 from headrace.errors import Conflict, NotFound, ValueRefused
 
@@ -105,7 +105,7 @@ async def test_secrets_and_addresses_are_sealed_and_follow_the_key(tmp_path: Pat
     await database.write(lambda tx: store.rotate_secret(tx, "billing", NEXT, until=100))
     await database.close()
     stored = path.read_bytes()
-    await rotate_file(path, Vault([KEY, OLD_KEY]), PLACES)
+    await rotate_store(path, Vault([KEY, OLD_KEY]), PLACES)
     database = await open_sqlite(path, vault=Vault([KEY]))
     found = database.read(lambda reader: store.endpoint(reader, "billing"))
     await database.close()

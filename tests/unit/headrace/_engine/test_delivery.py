@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from headrace import Event, EventType, Pipeline, Retry, Statement, Transaction, flow, on, publish, sleep, step, use
+from headrace._store.postgres_text import definitions_rewritten
 from headrace.errors import Conflict, DefinitionError, NotFound
 from headrace.testing import FAULT_POINTS, Harness
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 MINUTE = timedelta(minutes=1)
 QUICK = Retry(attempts=3, first=60, factor=1)
@@ -58,9 +61,10 @@ def note_in_thread(event: Event[int]) -> None:
     _look(use(Notebook), event)
 
 
-MAKE = Statement("make", "CREATE TABLE IF NOT EXISTS notes (id TEXT, subject TEXT, number INTEGER)")
+TABLE = "CREATE TABLE IF NOT EXISTS notes (pk INTEGER PRIMARY KEY, id TEXT, subject TEXT, number INTEGER)"
+MAKE = Statement("make", TABLE, definitions_rewritten(TABLE))
 WRITE = Statement("write", "INSERT INTO notes (id, subject, number) VALUES (:id, :subject, :number)")
-READ = Statement("read", "SELECT subject, number FROM notes ORDER BY rowid")
+READ = Statement("read", "SELECT subject, number FROM notes ORDER BY pk")
 
 
 @step(transactional=True)

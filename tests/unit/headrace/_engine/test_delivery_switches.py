@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 
 from headrace import Event, Pipeline, Retry, Statement, Transaction, on, step
+from headrace._store.postgres_text import definitions_rewritten
 from headrace.errors import DefinitionError, NotFound
 from headrace.testing import Harness
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 MINUTE = timedelta(minutes=1)
 PATIENT = Retry(attempts=9, first=60, factor=1)
 
-MAKE = Statement("make", "CREATE TABLE IF NOT EXISTS heard (number INTEGER)")
+TABLE = "CREATE TABLE IF NOT EXISTS heard (pk INTEGER PRIMARY KEY, number INTEGER)"
+MAKE = Statement("make", TABLE, definitions_rewritten(TABLE))
 WRITE = Statement("write", "INSERT INTO heard (number) VALUES (:number)")
-READ = Statement("read", "SELECT number FROM heard ORDER BY rowid")
+READ = Statement("read", "SELECT number FROM heard ORDER BY pk")
 
 heard: list[int] = []
 broken: set[int] = set()

@@ -12,6 +12,8 @@ from headrace import Event, EventType, Pipeline, Retry, flow, publish, sleep, st
 from headrace.errors import DefinitionError, RunFailed, ValueRefused
 from headrace.testing import FAULT_POINTS, Harness
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 MINUTE = timedelta(minutes=1)
 
 

@@ -13,6 +13,8 @@ from headrace import Event, EventType, Lifecycle, Pipeline, Retry, flow, on, pub
 from headrace.errors import Conflict, DefinitionError, NotFound, RunCancelled, RunFailed
 from headrace.testing import FAULT_POINTS, Harness
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 MINUTE = timedelta(minutes=1)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from headrace._base.clock import to_micros
 from headrace._idempotency.model import KEPT, Answer
 from headrace._idempotency.store import Request, remembered
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
+from headrace._ports.database import Database
 from headrace._store.statements import parse
+from headrace.errors import Conflict
 
 AT = 1_700_000_000_000_000
 DAY = to_micros(KEPT)
@@ -20,17 +18,15 @@ COUNT = parse("-- name: count\n-- How many there are.\nSELECT count(*) FROM idem
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await open_sqlite(tmp_path / "a.db", mode="test")
-    yield database
-    await database.close()
+def database(each_database: Database) -> Database:
+    return each_database
 
 
 def request(key: str = "a", at: int = AT, hash: bytes = b"h") -> Request:
     return Request(key=key, route="POST /x", hash=hash, at=at)
 
 
-async def test_first_the_effect_then_the_answer(database: SqliteDatabase) -> None:
+async def test_first_the_effect_then_the_answer(database: Database) -> None:
     """What a crash between the two leaves must be told from an answer."""
     one = request()
 
@@ -45,7 +41,7 @@ async def test_first_the_effect_then_the_answer(database: SqliteDatabase) -> Non
     assert (kept.hash, kept.answer) == (b"h", ANSWER)
 
 
-async def test_a_second_effect_of_one_request_takes_nothing_back(database: SqliteDatabase) -> None:
+async def test_a_second_effect_of_one_request_takes_nothing_back(database: Database) -> None:
     """What a request began may write long after it was answered."""
     one = request()
     await database.write(lambda tx: one.keep(tx, ANSWER))
@@ -57,7 +53,7 @@ async def test_a_second_effect_of_one_request_takes_nothing_back(database: Sqlit
     assert kept.answer == ANSWER
 
 
-async def test_a_key_that_is_too_old_is_as_good_as_new(database: SqliteDatabase) -> None:
+async def test_a_key_that_is_too_old_is_as_good_as_new(database: Database) -> None:
     """Its answer must not be given to another request."""
     await database.write(lambda tx: request().keep(tx, ANSWER))
 
@@ -69,7 +65,7 @@ async def test_a_key_that_is_too_old_is_as_good_as_new(database: SqliteDatabase)
     assert (noted.hash, noted.answer) == (b"other", None)
 
 
-async def test_old_ones_are_forgotten_a_few_at_a_time(database: SqliteDatabase) -> None:
+async def test_old_ones_are_forgotten_a_few_at_a_time(database: Database) -> None:
     """A request that cleared away a million would be answered late."""
     for number in range(50):
         await database.write(lambda tx: request(str(number)).keep(tx, ANSWER))  # noqa: B023 - awaited at once
@@ -82,3 +78,15 @@ async def test_old_ones_are_forgotten_a_few_at_a_time(database: SqliteDatabase) 
         left.append(row[0])
 
     assert left == [31, 12, 3, 4]
+
+
+async def test_two_requests_of_one_key_at_once_are_one(database: Database) -> None:
+    """Where several processes answer, both may have looked before either wrote; the second one must change nothing."""
+    await database.write(request().note)
+
+    with pytest.raises(Conflict, match="another request"):
+        await database.write(request(at=AT + 1).note)
+
+    kept = database.read(lambda reader: remembered(reader, "a", AT + 1))
+    assert kept is not None
+    assert kept.answer is None

@@ -10,6 +10,8 @@ import pytest
 from headrace import Event, Lifecycle, Pipeline
 from headrace.testing import Harness
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 
 def remember(before: list[str] | None, event: Event[str]) -> list[str]:
     return [*(before or []), event.data]

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from headrace._ports.database import Statement, Transaction
+from headrace._ports.database import Database, Statement, Transaction
 from headrace._store.companion import accompanied_by, with_companion
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
+from headrace._store.postgres_text import definitions_rewritten
 
-CREATE = Statement("create", "CREATE TABLE notes (text TEXT)")
-INSERT = Statement("insert", "INSERT INTO notes VALUES (:text)")
-TEXTS = Statement("texts", "SELECT text FROM notes ORDER BY rowid")
+TABLE = "CREATE TABLE notes (pk INTEGER PRIMARY KEY, text TEXT)"
+CREATE = Statement("create", TABLE, definitions_rewritten(TABLE))
+INSERT = Statement("insert", "INSERT INTO notes (text) VALUES (:text)")
+TEXTS = Statement("texts", "SELECT text FROM notes ORDER BY pk")
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await open_sqlite(tmp_path / "a.db", mode="test")
-    await database.write(lambda tx: tx.run(CREATE))
-    yield database
-    await database.close()
+async def database(each_database: Database) -> Database:
+    await each_database.write(lambda tx: tx.run(CREATE))
+    return each_database
 
 
-def texts(database: SqliteDatabase) -> list[str]:
+def texts(database: Database) -> list[str]:
     return [text for (text,) in database.read(lambda reader: reader.all(TEXTS))]
 
 
@@ -33,11 +30,11 @@ def companion(tx: Transaction) -> None:
     tx.run(INSERT, {"text": "companion"})
 
 
-async def change(database: SqliteDatabase) -> int:
+async def change(database: Database) -> int:
     return await database.write(with_companion(lambda tx: tx.run(INSERT, {"text": "change"})))
 
 
-async def test_both_or_neither(database: SqliteDatabase) -> None:
+async def test_both_or_neither(database: Database) -> None:
     """A record that may be without its change is worth nothing."""
 
     def refuse(tx: Transaction) -> None:
@@ -53,7 +50,7 @@ async def test_both_or_neither(database: SqliteDatabase) -> None:
     assert texts(database) == ["change", "companion"]
 
 
-async def test_only_within_the_block_and_the_task(database: SqliteDatabase) -> None:
+async def test_only_within_the_block_and_the_task(database: Database) -> None:
     """Somebody else's change at the same time has nothing to do with it."""
     with accompanied_by(companion):
         pass

@@ -8,7 +8,6 @@ import pytest
 
 from headrace._base import faultpoints
 from headrace._ports.database import Operation, Statement, Transaction
-from headrace._store import group_commit
 from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.errors import StoreError, StoreFailed
 
@@ -117,17 +116,6 @@ async def test_each_caller_gets_an_error_of_its_own(database: SqliteDatabase) ->
     faultpoints.arm(None)
 
     assert len({id(error) for error in errors}) == 3
-
-
-async def test_the_log_is_moved_into_the_file(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody else checkpoints: without it the log would grow until the disk is full."""
-    monkeypatch.setattr(group_commit, "_CHECKPOINT_PAGES", 20)
-    log = database.path.with_name("store.db-wal")
-
-    for number in range(300):
-        await database.write(note(f"{number}" * 1_000))
-
-    assert log.stat().st_size < 4_096 * 150
 
 
 async def test_a_starved_writer_is_given_its_turn(database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from headrace._ports.database import Row, SqlValue, Statement
+from headrace._ports.database import Database, Row, SqlValue, Statement
 from headrace._store.places import Place
-from headrace._store.sqlite import SqliteDatabase, open_sqlite
+from headrace._store.postgres_text import definitions_rewritten
 
-CREATE = Statement(
-    "create", "CREATE TABLE notes (shelf TEXT, number INTEGER, value BLOB, text TEXT, PRIMARY KEY (shelf, number))"
-)
+TABLE = "CREATE TABLE notes (shelf TEXT, number INTEGER, value BLOB, text TEXT, PRIMARY KEY (shelf, number))"
+CREATE = Statement("create", TABLE, definitions_rewritten(TABLE))
 INSERT = Statement("insert", "INSERT INTO notes VALUES (:shelf, :number, :value, :text)")
 PLACE = Place("notes", key=("shelf", "number"), values=("value",), texts=("text",))
 KEYS = [(shelf, number) for shelf in "abc" for number in range(-1, 4)]
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    database = await open_sqlite(tmp_path / "store.db", mode="test")
+async def database(each_database: Database) -> Database:
+    database = each_database
     await database.write(lambda tx: tx.run(CREATE))
     rows: list[dict[str, SqlValue]] = [
         {"shelf": shelf, "number": number, "value": b"1", "text": ""} for shelf, number in reversed(KEYS)
     ]
     await database.write(lambda tx: tx.run_many(INSERT, rows))
-    yield database
-    await database.close()
+    return database
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
-async def test_slices_meet_every_row_once(database: SqliteDatabase, count: int) -> None:
+async def test_slices_meet_every_row_once(database: Database, count: int) -> None:
     """A row that is left out keeps its old key for ever."""
     met: list[Row] = []
     after: Row | None = None
@@ -44,7 +40,7 @@ async def test_slices_meet_every_row_once(database: SqliteDatabase, count: int) 
     assert met == KEYS
 
 
-async def test_a_row_has_what_is_stored_and_a_name(database: SqliteDatabase) -> None:
+async def test_a_row_has_what_is_stored_and_a_name(database: Database) -> None:
     """What is not there needs no work; what is damaged needs a name."""
     first = next(iter(database.read(lambda reader: list(PLACE.rows(reader)))))
 
@@ -52,7 +48,7 @@ async def test_a_row_has_what_is_stored_and_a_name(database: SqliteDatabase) -> 
     assert str(first) == "notes (shelf a, number -1)"
 
 
-async def test_texts_that_repeat_no_value_are_left_alone(database: SqliteDatabase) -> None:
+async def test_texts_that_repeat_no_value_are_left_alone(database: Database) -> None:
     """A rotation would encrypt them, and the next one find new ones, without end."""
     await database.write(lambda tx: tx.run(PLACE.update(("text",)), {"shelf": "a", "number": 1, "text": "waits"}))
     telling = replace(PLACE, texts_where="number = 2")
@@ -61,7 +57,7 @@ async def test_texts_that_repeat_no_value_are_left_alone(database: SqliteDatabas
     assert [row.key for row in database.read(lambda reader: list(telling.rows(reader))) if row.texts] == []
 
 
-async def test_columns_are_written_by_key(database: SqliteDatabase) -> None:
+async def test_columns_are_written_by_key(database: Database) -> None:
     """Any other row would get a value that is not its own."""
     statement = PLACE.update(("value", "text"))
     new: dict[str, SqlValue] = {"shelf": "b", "number": 0, "value": b"2", "text": "new"}

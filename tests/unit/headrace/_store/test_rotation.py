@@ -15,7 +15,7 @@ from headrace._store import connection, maintenance, rotation
 from headrace._store.blobs import ASIDE_OVER, seal, seal_text, unseal, unseal_text
 from headrace._store.keyring import keys_in_use
 from headrace._store.places import Place
-from headrace._store.rotation import rotate, rotate_file
+from headrace._store.rotation import rotate, rotate_store
 from headrace._store.sqlite import SqliteDatabase, open_sqlite, open_sqlite_reader
 from headrace.errors import ConfigurationError, KeyMissing, StoreBusy, StoreCorrupt, StoreError, StoreOwned
 
@@ -69,7 +69,7 @@ async def test_everything_is_under_the_new_key(tmp_path: Path, before: tuple[byt
     path = tmp_path / "store.db"
     await filled(path, *before)
 
-    done = await rotate_file(path, Vault([SECOND, *before]), PLACES)
+    done = await rotate_store(path, Vault([SECOND, *before]), PLACES)
 
     assert (done.key, done.rewritten, done.written_anew) == (key_id(SECOND), 16, True)
     assert done.forgotten == tuple(map(key_id, before))
@@ -85,9 +85,9 @@ async def test_nothing_old_stays_in_the_file(tmp_path: Path) -> None:
     await filled(path)
     assert MARKER in everything_beside(path)
 
-    await rotate_file(path, Vault([FIRST]), PLACES)
+    await rotate_store(path, Vault([FIRST]), PLACES)
     under_the_first = everything_beside(path)
-    await rotate_file(path, Vault([SECOND, FIRST]), PLACES)
+    await rotate_store(path, Vault([SECOND, FIRST]), PLACES)
     under_the_second = everything_beside(path)
 
     assert MARKER not in under_the_first
@@ -99,10 +99,10 @@ async def test_a_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:
     """Whoever is not sure whether it was done may do it again."""
     path = tmp_path / "store.db"
     await filled(path)
-    await rotate_file(path, Vault([FIRST]), PLACES)
+    await rotate_store(path, Vault([FIRST]), PLACES)
     before = opened(path, FIRST)
 
-    again = await rotate_file(path, Vault([FIRST]), PLACES)
+    again = await rotate_store(path, Vault([FIRST]), PLACES)
 
     assert (again.rewritten, again.forgotten, again.written_anew) == (0, (), False)
     assert opened(path, FIRST) == before
@@ -154,7 +154,7 @@ async def test_a_kill_at_any_slice_loses_nothing(
         died = await interrupted(path, commits)
 
         assert opened(path, SECOND, FIRST) == EXPECTED
-        done = await rotate_file(path, Vault([SECOND, FIRST]), PLACES)
+        done = await rotate_store(path, Vault([SECOND, FIRST]), PLACES)
         assert done.written_anew
         assert opened(path, SECOND) == EXPECTED
         assert MARKER not in everything_beside(path)
@@ -177,10 +177,10 @@ async def test_a_kill_before_the_file_is_written_anew_is_made_good(
 
     with monkeypatch.context() as patched, pytest.raises(StoreError, match="killed"):
         patched.setattr(maintenance, "write_anew", fails)
-        await rotate_file(path, Vault([FIRST]), PLACES)
+        await rotate_store(path, Vault([FIRST]), PLACES)
     assert MARKER in everything_beside(path)
 
-    done = await rotate_file(path, Vault([FIRST]), PLACES)
+    done = await rotate_store(path, Vault([FIRST]), PLACES)
 
     assert (done.rewritten, done.written_anew) == (0, True)
     assert MARKER not in everything_beside(path)
@@ -236,7 +236,7 @@ async def test_the_keys_that_it_takes_are_asked_for(
     await filled(path, FIRST)
 
     with pytest.raises(error):
-        await rotate_file(path, Vault(keys), PLACES)
+        await rotate_store(path, Vault(keys), PLACES)
 
     assert opened(path, FIRST) == EXPECTED
 
@@ -244,7 +244,7 @@ async def test_the_keys_that_it_takes_are_asked_for(
 async def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     """A mistyped path would be reported as done."""
     with pytest.raises(ConfigurationError, match="there is no store"):
-        await rotate_file(tmp_path / "other.db", Vault([FIRST]), PLACES)
+        await rotate_store(tmp_path / "other.db", Vault([FIRST]), PLACES)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -256,7 +256,7 @@ async def test_an_owned_store_is_left_alone(tmp_path: Path) -> None:
     owner = await open_sqlite(path, mode="test", vault=Vault([FIRST]))
 
     with pytest.raises(StoreOwned):
-        await rotate_file(path, Vault([SECOND, FIRST]), PLACES)
+        await rotate_store(path, Vault([SECOND, FIRST]), PLACES)
 
     await owner.close()
 
@@ -271,10 +271,10 @@ async def test_what_is_being_read_is_not_called_done(tmp_path: Path, monkeypatch
     reader.execute("SELECT count(*) FROM notes").fetchall()
 
     with pytest.raises(StoreBusy, match="is being read"):
-        await rotate_file(path, Vault([FIRST]), PLACES)
+        await rotate_store(path, Vault([FIRST]), PLACES)
     reader.close(True)
 
-    assert (await rotate_file(path, Vault([FIRST]), PLACES)).written_anew
+    assert (await rotate_store(path, Vault([FIRST]), PLACES)).written_anew
     assert MARKER not in everything_beside(path)
 
 
@@ -287,4 +287,4 @@ async def test_a_damaged_value_is_named(tmp_path: Path) -> None:
     await database.close()
 
     with pytest.raises(StoreCorrupt, match=r"notes \(pk 3\)"):
-        await rotate_file(path, Vault([SECOND, FIRST]), PLACES)
+        await rotate_store(path, Vault([SECOND, FIRST]), PLACES)

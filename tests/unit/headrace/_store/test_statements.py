@@ -3,12 +3,11 @@ import textwrap
 import pytest
 
 from headrace._store import statements
-from headrace._store.statements import Dialect
 from headrace.errors import DefinitionError
 
 
-def parse(text: str, dialect: Dialect = "sqlite") -> statements.Statements:
-    return statements.parse(textwrap.dedent(text), origin="shop/queries.sql", dialect=dialect)
+def parse(text: str) -> statements.Statements:
+    return statements.parse(textwrap.dedent(text), origin="shop/queries.sql")
 
 
 TWO = """
@@ -34,6 +33,10 @@ DIALECTS = """
     -- name: lock
     -- Lock an order.
     SELECT id FROM orders
+
+    -- name: locked
+    -- Which orders are locked.
+    SELECT id FROM orders WHERE locked
 """
 
 
@@ -56,12 +59,12 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         _ = queries["zzz"]
 
 
-@pytest.mark.parametrize(
-    "dialect, sql", [("sqlite", "SELECT id FROM orders"), ("postgres", "SELECT id FROM orders FOR UPDATE")]
-)
-def test_a_dialect_has_its_own_text(dialect: Dialect, sql: str) -> None:
-    """Locks are written in Postgres and are free in SQLite."""
-    assert parse(DIALECTS, dialect).lock.sql == sql
+def test_a_statement_carries_the_text_of_each_dialect() -> None:
+    """Locks are written in Postgres and are free in SQLite; whoever runs a statement does not know which database it is."""
+    queries = parse(DIALECTS)
+
+    assert (queries.lock.sql, queries.lock.postgres) == ("SELECT id FROM orders", "SELECT id FROM orders FOR UPDATE")
+    assert queries.locked.postgres is None
 
 
 @pytest.mark.parametrize(
@@ -72,6 +75,7 @@ def test_a_dialect_has_its_own_text(dialect: Dialect, sql: str) -> None:
         ("-- name: a\n-- Why.\n", "'a' has no SQL"),
         ("-- name: a\n-- dialect: oracle\n-- Why.\nSELECT 1", "unknown dialect 'oracle'"),
         ("-- name: a\n-- Why.\nSELECT 1\n-- name: a\n-- Why.\nSELECT 2", "two statements 'a'"),
+        ("-- name: a\n-- dialect: postgres\n-- Why.\nSELECT 1", "'a' has no text for sqlite"),
     ],
 )
 def test_unclear_files_are_refused(text: str, complaint: str) -> None:

@@ -11,8 +11,7 @@ import pytest
 from headrace import Headrace
 from headrace._access.model import Scope
 from headrace._app.access import make_token
-from headrace._ports.database import Database
-from headrace._store.sqlite import open_sqlite
+from headrace._store.sqlite import SqliteDatabase, open_sqlite
 from headrace.testing.disk import FakeDisk
 from tests.unit.headrace._web.conftest import OPEN_TO_OTHERS, PIPELINE, client_of, doubled
 
@@ -24,8 +23,9 @@ class OnFakeDisk(Headrace):
         super().__init__([PIPELINE], store=store)
         self._disk = disk
 
-    async def _open_store(self) -> Database:
-        return await open_sqlite(self._path, vfs=self._disk.vfs)
+    async def _open_store(self) -> SqliteDatabase:
+        assert isinstance(self.location, Path)
+        return await open_sqlite(self.location, vfs=self._disk.vfs)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from headrace._access.model import Scope
 from headrace._app import access, app, endpoint_view, event_view, view
+from headrace._bridge import model as bridge_model
 from headrace._events import model
 from headrace._runs.model import RunState
 from headrace._web import errors, schemas
@@ -16,7 +17,7 @@ from headrace._web.examples import EXAMPLES, PROBLEMS
 
 
 def model_of(name: str) -> Any:
-    for home in (schemas, view, event_view, endpoint_view, access, app, model):
+    for home in (schemas, view, event_view, endpoint_view, access, app, model, bridge_model):
         if hasattr(home, name):
             return getattr(home, name)
     return {"RunState": RunState, "Scope": Scope}[name]

@@ -10,8 +10,9 @@ import httpx2
 import pytest
 
 from headrace import Headrace
+from headrace._store.location import PostgresUrl
 from headrace._store.ownership import read_owner
-from headrace._web.server import bind, serve
+from headrace._web.server import _place_for_token, _token, bind, serve
 from headrace.errors import ConfigurationError
 from headrace.settings import read_settings
 from tests.unit.headrace._web.conftest import doubled
@@ -66,7 +67,7 @@ async def test_listening_everywhere_the_command_line_asks_at_its_own_address(app
             address,
             token_file,
         ):
-            owner = read_owner(app.path)
+            owner = read_owner(Path(str(app.location)))
             async with httpx2.AsyncClient() as client:
                 without = await client.get(f"{address}/api/status")
                 headers = {"authorization": f"Bearer {token_file.read_text()}"}
@@ -94,3 +95,38 @@ def test_a_port_that_is_taken_is_named() -> None:
     """The most frequent reason why a server does not start."""
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigurationError, match="is taken"):
         bind("127.0.0.1", taken.getsockname()[1])
+
+
+DATABASE = PostgresUrl("postgresql://ann@host/runs")
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_the_token_of_a_database_is_for_this_user_alone(runtime: Path) -> None:
+    """Who can read it may change every run; a database has no folder beside it that says who that is."""
+    with _token(DATABASE) as (token, file):
+        modes = [path.stat().st_mode & 0o777 for path in (file.parent, file)]
+        content = file.read_text()
+
+    assert (modes, content, file.exists()) == ([0o700, 0o600], token, False)
+
+
+def test_each_database_has_one_place_for_its_token(runtime: Path) -> None:
+    """The owner after a crash takes away what the one before left, and no other one's."""
+    others = [PostgresUrl("postgresql://ann@host/runs", "other"), PostgresUrl("postgresql://ann@host/other")]
+
+    assert _place_for_token(DATABASE) == _place_for_token(PostgresUrl(DATABASE.secret))
+    assert len({_place_for_token(place) for place in (DATABASE, *others)}) == 3
+
+
+def test_a_folder_that_others_can_enter_is_refused(runtime: Path) -> None:
+    """In a temporary folder anybody may have made it first."""
+    folder = _place_for_token(DATABASE).parent
+    folder.chmod(0o755)
+
+    with pytest.raises(ConfigurationError, match="is not this user's alone"):
+        _place_for_token(DATABASE)

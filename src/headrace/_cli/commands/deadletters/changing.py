@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._base.wording import count
@@ -11,6 +9,7 @@ from headrace._cli.owner import OwnerClient
 from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common
 from headrace._cli.store_file import store_option
+from headrace._store.location import Location
 
 
 @click.command()
@@ -19,7 +18,7 @@ from headrace._cli.store_file import store_option
 @click.option("--subscription", metavar="NAME", help="With --all: only of this subscription.")
 @store_option
 @common
-def redrive(screen: Screen, letter: int | None, all_of_them: bool, subscription: str | None, store: Path) -> None:
+def redrive(screen: Screen, letter: int | None, all_of_them: bool, subscription: str | None, store: Location) -> None:
     """Try a dead letter again, or --all of them.
 
     It comes alone: what was handled of its subject meanwhile stays handled.
@@ -44,7 +43,7 @@ def redrive(screen: Screen, letter: int | None, all_of_them: bool, subscription:
 @click.argument("letter", metavar="ID", type=click.IntRange(min=1))
 @store_option
 @common
-def dismiss(screen: Screen, letter: int, store: Path) -> None:
+def dismiss(screen: Screen, letter: int, store: Location) -> None:
     """Keep a dead letter as it is, and count it no more."""
     _tell_one(screen, OwnerClient.find(store), letter, "dismiss", "is dismissed")
 

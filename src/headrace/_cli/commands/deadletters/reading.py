@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 import click
 
@@ -16,6 +15,7 @@ from headrace._cli.commands.events.reading import data_of, subject_of
 from headrace._cli.commands.runs.reading import error_text
 from headrace._cli.screen import Screen, ago, clock_time, common
 from headrace._cli.store_file import open_to_look, store_option
+from headrace._store.location import Location
 
 _IDS_SHOWN = 8
 
@@ -26,7 +26,7 @@ _IDS_SHOWN = 8
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True, help="Look at so many at most.")  # fmt: skip
 @store_option
 @common
-def ls(screen: Screen, subscription: str | None, also_settled: bool, limit: int, store: Path) -> None:
+def ls(screen: Screen, subscription: str | None, also_settled: bool, limit: int, store: Location) -> None:
     """List what could not be handled, grouped by error, the newest first.
 
     With --json, each dead letter by itself.
@@ -73,7 +73,7 @@ def _hint(letters: Sequence[PlainDeadLetter], limit: int | None) -> str:
 @click.argument("letter", metavar="ID", type=click.IntRange(min=1))
 @store_option
 @common
-def show(screen: Screen, letter: int, store: Path) -> None:
+def show(screen: Screen, letter: int, store: Location) -> None:
     """Show one dead letter: the event, the error, the attempts."""
     with open_to_look(screen, store) as reader:
         found = reader.read(lambda rows: dead_letter_of(rows, letter))

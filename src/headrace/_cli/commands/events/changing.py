@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import store_option
 from headrace._cli.typed_value import json_of, text_of_file, value_of
+from headrace._store.location import Location
 
 _EXAMPLE = """--data '{"minute": 44}'"""
 
@@ -33,7 +33,7 @@ def publish(
     data_file: str | None,
     event_id: str | None,
     source: str,
-    store: Path,
+    store: Location,
 ) -> None:
     """Append an event to the log; it is on disk when this returns.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,10 +17,11 @@ from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, Table, clock_time, common
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._events.topic import check_pattern
+from headrace._store.location import Location
 from headrace.errors import ValueRefused
 
 if TYPE_CHECKING:
-    from headrace._store.sqlite import SqliteReader
+    from headrace._store.opening import StoreReader
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -32,7 +32,7 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 @click.option("--limit", type=click.IntRange(0, 100_000), default=20, show_default=True, help="Begin with so many.")
 @store_option
 @common
-def tail(screen: Screen, pattern: str, follow: bool, limit: int, store: Path) -> None:
+def tail(screen: Screen, pattern: str, follow: bool, limit: int, store: Location) -> None:
     """Show the newest events, the newest last; --follow goes on as they come.
 
     PATTERN is a topic, or stands for many: 'goal.*', 'subtitle.#'. By default it is '#', all of them.
@@ -73,13 +73,13 @@ def _row(event: EventView) -> tuple[str, ...]:
     return str(event.position), when, event.topic, subject_of(event), applied_of(event), data_of(event)
 
 
-def _waiting(store: Path) -> str:
+def _waiting(store: Location) -> str:
     if owner_of(store) is None:
         return f"Nothing yet, and nobody runs {store}: events come when somebody does. Ctrl+C ends this."
     return "Nothing yet; waiting for the first. Ctrl+C ends this."
 
 
-def _follow(reader: SqliteReader, listing: _Listing, pattern: str, position: int) -> None:
+def _follow(reader: StoreReader, listing: _Listing, pattern: str, position: int) -> None:
     pause = threading.Event()
     try:
         while True:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._app.event_questions import event_named, history_page, jobs_called, topics_of
@@ -13,6 +11,7 @@ from headrace._base.wording import count
 from headrace._cli.screen import Screen, clock_time, common, long_json, printable, short_json
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._events.model import Subject
+from headrace._store.location import Location
 
 _LONGEST_DATA = 100
 
@@ -21,7 +20,7 @@ _LONGEST_DATA = 100
 @click.argument("event_id", metavar="ID")
 @store_option
 @common
-def show(screen: Screen, event_id: str, store: Path) -> None:
+def show(screen: Screen, event_id: str, store: Location) -> None:
     """Show all of one event; ID is its id or its position."""
     with open_to_look(screen, store) as reader:
         event = reader.read(lambda rows: event_named(rows, event_id))
@@ -69,7 +68,7 @@ def applied_of(event: EventView) -> str:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
 @store_option
 @common
-def history(screen: Screen, subject: str, job: str, limit: int, store: Path) -> None:
+def history(screen: Screen, subject: str, job: str, limit: int, store: Location) -> None:
     """Show what happened to a SUBJECT, the newest first.
 
     Where it is a job, every event says whether it moved the job, and if not, why.
@@ -121,7 +120,7 @@ def _nothing(subject: str, job: str, called: tuple[str, ...]) -> str:
 @click.command()
 @store_option
 @common
-def topics(screen: Screen, store: Path) -> None:
+def topics(screen: Screen, store: Location) -> None:
     """List the topics in the log, and how many events each has."""
     with open_to_look(screen, store) as reader:
         found = reader.read(topics_of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,12 +12,13 @@ from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._cli.typed_value import moment_of
+from headrace._store.location import Location
 
 
 @click.command()
 @store_option
 @common
-def subscriptions(screen: Screen, store: Path) -> None:
+def subscriptions(screen: Screen, store: Location) -> None:
     """List who reads the log, and how far they are.
 
     The owner is asked if there is one. Without it the file tells how far they are, and not what they read.
@@ -33,13 +33,15 @@ def subscriptions(screen: Screen, store: Path) -> None:
         return
     head = ("STATE", "SUBSCRIPTION", "TOPICS", "TARGET", "POSITION", "BEHIND", "HELD", "DEAD")
     screen.table(head, [_row(one, owned=owner is not None) for one in found], state=0)
+    for one in (one for one in found if one["trouble"]):
+        screen.note(printable(f"{one['name']} waits: {one['trouble']}"))
     if owner is None:
         screen.note("Nobody runs the store, so none of them goes on; what they read is in the code.")
     if any(one["dead"] for one in found):
         screen.note("`headrace deadletters ls` shows what could not be handled.")
 
 
-def _in_file(screen: Screen, store: Path) -> Any:
+def _in_file(screen: Screen, store: Location) -> Any:
     from headrace._app.event_questions import subscriptions_in
     from headrace._app.view import to_plain
 
@@ -52,6 +54,8 @@ def _row(one: Any, *, owned: bool) -> tuple[str, ...]:
         state = "paused"
     elif one["replay"]:
         state = "replay"
+    elif one["trouble"]:
+        state = "waits"
     else:
         state = "reads" if one["declared"] else "not declared" if owned else ""
     numbers = (one["position"], one["behind"], one["held"], one["dead"])
@@ -62,7 +66,7 @@ def _row(one: Any, *, owned: bool) -> tuple[str, ...]:
 @click.argument("subscription")
 @store_option
 @common
-def pause(screen: Screen, subscription: str, store: Path) -> None:
+def pause(screen: Screen, subscription: str, store: Location) -> None:
     """Let a SUBSCRIPTION end what it does now, and begin nothing new.
 
     It stays so over restarts. Nothing is lost: the events wait in the log.
@@ -74,12 +78,12 @@ def pause(screen: Screen, subscription: str, store: Path) -> None:
 @click.argument("subscription")
 @store_option
 @common
-def resume(screen: Screen, subscription: str, store: Path) -> None:
+def resume(screen: Screen, subscription: str, store: Location) -> None:
     """Let a paused SUBSCRIPTION go on where it stopped."""
     _switch(screen, store, subscription, "resume", "goes on where it stopped")
 
 
-def _switch(screen: Screen, store: Path, subscription: str, verb: str, what: str) -> None:
+def _switch(screen: Screen, store: Location, subscription: str, verb: str, what: str) -> None:
     answer = OwnerClient.find(store).post("events", "subscriptions", subscription, verb)
     if screen.as_json:
         screen.give(answer)
@@ -102,7 +106,7 @@ def replay(
     since: str | None,
     until: int | None,
     dry_run: bool,
-    store: Path,
+    store: Location,
 ) -> None:
     """Give a SUBSCRIPTION a range of the log once more.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._cli.owner import OwnerClient
 from headrace._cli.problem import Problem
 from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import store_option
+from headrace._store.location import Location
 
 
 @click.command()
@@ -17,7 +16,7 @@ from headrace._cli.store_file import store_option
 @click.argument("job_id", metavar="ID")
 @store_option
 @common
-def retry(screen: Screen, lifecycle: str, job_id: str, store: Path) -> None:
+def retry(screen: Screen, lifecycle: str, job_id: str, store: Location) -> None:
     """Begin a job that has ended once more, in a new generation.
 
     What still comes from the old generation is kept in the history and does not touch the new one.
@@ -36,7 +35,7 @@ def retry(screen: Screen, lifecycle: str, job_id: str, store: Path) -> None:
 @click.argument("job_id", metavar="ID")
 @store_option
 @common
-def cancel(screen: Screen, lifecycle: str, job_id: str, store: Path) -> None:
+def cancel(screen: Screen, lifecycle: str, job_id: str, store: Location) -> None:
     """Cancel a job and the run that works for it.
 
     The run may clean up first; its end is the end of the job.

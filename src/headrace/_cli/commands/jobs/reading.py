@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 import click
 
@@ -17,6 +16,7 @@ from headrace._cli.commands.events.reading import tell_history
 from headrace._cli.screen import Screen, ago, clock_time, common, long_json, short_json
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._jobs.store import counts
+from headrace._store.location import Location
 
 
 @click.command()
@@ -26,7 +26,9 @@ from headrace._jobs.store import counts
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
 @store_option
 @common
-def ls(screen: Screen, lifecycle: str | None, state: str | None, search: str | None, limit: int, store: Path) -> None:
+def ls(
+    screen: Screen, lifecycle: str | None, state: str | None, search: str | None, limit: int, store: Location
+) -> None:
     """List jobs, the one that moved last first."""
     with open_to_look(screen, store) as reader:
         page = reader.read(
@@ -64,7 +66,7 @@ def _nothing(totals: Mapping[tuple[str, str], int]) -> str:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many events.")  # fmt: skip
 @store_option
 @common
-def show(screen: Screen, lifecycle: str, job_id: str, limit: int, store: Path) -> None:
+def show(screen: Screen, lifecycle: str, job_id: str, limit: int, store: Location) -> None:
     """Show a job: its state, what happened to it, and the runs that worked for it.
 
     The newest event comes first. One that did not move the job says why.

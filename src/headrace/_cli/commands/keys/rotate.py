@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 def rotate(screen: Screen, file: str | None) -> None:
     """Put everything in the store FILE under the first key.
 
-    That is HEADRACE_STORE__KEY; HEADRACE_STORE__OLD_KEYS has those that values are under now. Also encrypts what was stored
+    FILE may also be a postgresql:// URL. The first key is HEADRACE_STORE__KEY; HEADRACE_STORE__OLD_KEYS has those that values are under now. Also encrypts what was stored
     before there was a key. Nobody may run the store meanwhile. When it is interrupted, call it again: it goes on where it was.
-    At last the file is written anew, so that nothing old stays in it; that needs as much free space as the file has.
+    At last everything is written anew, so that nothing old stays in it; that needs as much free space as the store has.
     """
     from headrace._app.keys import PLACES, vault_of
-    from headrace._store.rotation import rotate_file
+    from headrace._store.rotation import rotate_store
 
     settings = load_settings(store__path=file).settings.store
-    path = settings.path.absolute()
-    check_writable(path)
-    done = asyncio.run(rotate_file(path, vault_of(settings), PLACES))
+    store = settings.location
+    check_writable(store)
+    done = asyncio.run(rotate_store(store, vault_of(settings), PLACES))
     if screen.as_json:
-        screen.give({"file": str(path), **asdict(done)})
+        screen.give({"file": str(store), **asdict(done)})
     else:
-        screen.say(printable(f"{path}: {in_words(done)}"))
+        screen.say(printable(f"{store}: {in_words(done)}"))
 
 
 def in_words(done: Rotated) -> str:
@@ -46,5 +46,5 @@ def in_words(done: Rotated) -> str:
     if done.forgotten:
         said.append(f"nothing is under {', '.join(done.forgotten)} any more")
     if done.written_anew:
-        said.append("the file was written anew")
+        said.append("the store was written anew")
     return "; ".join(said)

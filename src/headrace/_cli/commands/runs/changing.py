@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from headrace._cli.problem import WrongUse
 from headrace._cli.screen import Screen, common, printable
 from headrace._cli.store_file import open_reader, store_option
 from headrace._cli.typed_value import json_of, text_of_file, value_of
+from headrace._store.location import Location
 
 
 @click.command()
@@ -39,7 +39,7 @@ def start(
     run_id: str | None,
     policy: str,
     wait: bool,
-    store: Path,
+    store: Location,
 ) -> None:
     """Start a run of FLOW, or join the one of that id.
 
@@ -67,7 +67,7 @@ def _started(answer: Any) -> str:
     return printable(f"{run['id']}{number} {how}")
 
 
-def _wait(screen: Screen, store: Path, run: Any) -> None:
+def _wait(screen: Screen, store: Location, run: Any) -> None:
     from headrace._app.inspection import result_of
     from headrace._cli.commands.runs.following import tell_result, wait_for_end
 
@@ -100,7 +100,7 @@ def _pair(text: str) -> tuple[str, object]:
 @click.argument("value", required=False, default="null")
 @store_option
 @common
-def send(screen: Screen, run: str, topic: str, value: str, store: Path) -> None:
+def send(screen: Screen, run: str, topic: str, value: str, store: Location) -> None:
     """Leave a message for an open RUN; it is on disk when this returns.
 
     VALUE is JSON, or plain text where that is no JSON.
@@ -114,7 +114,7 @@ def send(screen: Screen, run: str, topic: str, value: str, store: Path) -> None:
 @click.option("--force", is_flag=True, help="End it at once, without clean-up.")
 @store_option
 @common
-def cancel(screen: Screen, run: str, force: bool, store: Path) -> None:
+def cancel(screen: Screen, run: str, force: bool, store: Location) -> None:
     """Ask a RUN to stop; its flow may clean up first."""
     answer = OwnerClient.find(store).post("runs", run, "cancel", body={"force": force})
     _tell(screen, answer, f"is {answer['state']}")
@@ -124,7 +124,7 @@ def cancel(screen: Screen, run: str, force: bool, store: Path) -> None:
 @click.argument("run")
 @store_option
 @common
-def retry(screen: Screen, run: str, store: Path) -> None:
+def retry(screen: Screen, run: str, store: Location) -> None:
     """Let a blocked or quarantined RUN go on, or start a failed one again with the same input."""
     answer = OwnerClient.find(store).post("runs", run, "retry")
     _tell(screen, answer, f"is {answer['state']} again")
@@ -142,7 +142,7 @@ def _tell(screen: Screen, answer: Any, what: str) -> None:
 @click.argument("run")
 @store_option
 @common
-def stack(screen: Screen, run: str, store: Path) -> None:
+def stack(screen: Screen, run: str, store: Location) -> None:
     """Show where the code of a RUN waits, as its owner has it in memory."""
     answer = OwnerClient.find(store).get("runs", run, "stack")
     if screen.as_json:

@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,9 +19,10 @@ from headrace._cli.problem import NOTHING, Problem
 from headrace._cli.screen import Screen, coloured, common, one_line
 from headrace._cli.store_file import open_reader, open_to_look, store_option
 from headrace._runs.model import SET_ASIDE, RunState
+from headrace._store.location import Location
 
 if TYPE_CHECKING:
-    from headrace._store.sqlite import SqliteReader
+    from headrace._store.opening import StoreReader
 
 _SHORTEST = 0.02
 _LONGEST = 0.3
@@ -35,7 +35,7 @@ _PAGE = 500
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait so long at most.")
 @store_option
 @common
-def result(screen: Screen, run: str, wait: bool, timeout: float | None, store: Path) -> None:
+def result(screen: Screen, run: str, wait: bool, timeout: float | None, store: Location) -> None:
     """Show how a RUN ended: what its flow returned, or the error.
 
     Exit code 0: it completed. 4: it has not ended, or ended otherwise.
@@ -47,7 +47,7 @@ def result(screen: Screen, run: str, wait: bool, timeout: float | None, store: P
     tell_result(screen, found)
 
 
-def wait_for_end(reader: SqliteReader, store: Path, found: RunResult, *, timeout: float | None = None) -> RunResult:
+def wait_for_end(reader: StoreReader, store: Location, found: RunResult, *, timeout: float | None = None) -> RunResult:
     """Read the file until the run has ended; without an owner that would be for ever."""
     _need_owner(store, found.run)
     clock = SystemClock()
@@ -89,7 +89,7 @@ def _tell_failure(screen: Screen, found: RunResult) -> None:
 @click.argument("run")
 @store_option
 @common
-def watch(screen: Screen, run: str, store: Path) -> None:
+def watch(screen: Screen, run: str, store: Location) -> None:
     """Follow a RUN until it ends: every step, message and state as it comes.
 
     Exit code 0: it completed. 4: it ended otherwise. With --json, one object a line.
@@ -105,7 +105,7 @@ def watch(screen: Screen, run: str, store: Path) -> None:
 class Follower:
     """Writes what is new in a run since it looked last."""
 
-    def __init__(self, screen: Screen, reader: SqliteReader, store: Path, run: str) -> None:
+    def __init__(self, screen: Screen, reader: StoreReader, store: Location, run: str) -> None:
         self._screen = screen
         self._reader = reader
         self._store = store
@@ -201,7 +201,7 @@ class _OneLine(Screen):
         super().give({"event": "end", **value} if isinstance(value, dict) else value, on_one_line=True)
 
 
-def _need_owner(store: Path, run: RunView) -> None:
+def _need_owner(store: Location, run: RunView) -> None:
     if owner_of(store) is None:
         raise Problem(
             f"run {name_of(run)} is {run.state}, and nobody runs {store}, so it would never end",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 import click
 
@@ -17,6 +16,7 @@ from headrace._cli.screen import Screen, ago, clock_time, common, due, short_jso
 from headrace._cli.store_file import open_to_look, store_option
 from headrace._runs.model import RunState
 from headrace._runs.store import counts
+from headrace._store.location import Location
 
 _PAGE = 1_000
 _LONGEST_TEXT = 4_000
@@ -31,7 +31,13 @@ _LONGEST_TEXT = 4_000
 @store_option
 @common
 def ls(
-    screen: Screen, store: Path, state: str | None, flow: str | None, search: str | None, limit: int, also_ended: bool
+    screen: Screen,
+    store: Location,
+    state: str | None,
+    flow: str | None,
+    search: str | None,
+    limit: int,
+    also_ended: bool,
 ) -> None:
     """List runs, the newest first; by default those that are open."""
     only_open = not also_ended and state is None
@@ -78,7 +84,7 @@ def _nothing(totals: dict[str, int] | object, *, filtered: bool) -> str:
 @click.argument("run")
 @store_option
 @common
-def show(screen: Screen, run: str, store: Path) -> None:
+def show(screen: Screen, run: str, store: Location) -> None:
     """Show all that is known of a RUN, but its history."""
     with open_to_look(screen, store) as reader:
         detail = reader.read(lambda rows: detail_of(rows, run))
@@ -147,7 +153,7 @@ def _attempt_text(attempt: FailedAttempt, now: datetime) -> str:
 @click.argument("run")
 @store_option
 @common
-def history(screen: Screen, run: str, store: Path) -> None:
+def history(screen: Screen, run: str, store: Location) -> None:
     """Show what entered a RUN, in order, with all attempts and how long each took."""
     entries: list[HistoryEntry] = []
     with open_to_look(screen, store) as reader:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from headrace._app.view import to_plain
 from headrace._cli.owner import OwnerClient, owner_of
 from headrace._cli.screen import Screen, common
 from headrace._cli.store_file import change_store, store_option
+from headrace._store.location import Location
 
 
 @click.command()
@@ -20,7 +20,7 @@ from headrace._cli.store_file import change_store, store_option
 @click.option("--scope", type=click.Choice([scope.value for scope in Scope]), default=Scope.READ.value, show_default=True, help="What it is good for: looking, changing runs too, or making tokens too.")  # fmt: skip
 @store_option
 @common
-def new(screen: Screen, name: str, scope: str, store: Path) -> None:
+def new(screen: Screen, name: str, scope: str, store: Location) -> None:
     """Make a token and show it, this once.
 
     Only its hash is kept. Standard output has the token and nothing else.
@@ -40,7 +40,7 @@ _MAY = {
 }
 
 
-def _make(store: Path, name: str, scope: str) -> Any:
+def _make(store: Location, name: str, scope: str) -> Any:
     if owner_of(store) is not None:
         return OwnerClient.find(store).post("tokens", body={"name": name, "scope": scope})
     return to_plain(
@@ -52,7 +52,7 @@ def _make(store: Path, name: str, scope: str) -> Any:
 @click.argument("name")
 @store_option
 @common
-def revoke(screen: Screen, name: str, store: Path) -> None:
+def revoke(screen: Screen, name: str, store: Location) -> None:
     """Make a token useless, and log out whoever logged in with it."""
     if owner_of(store) is not None:
         revoked = OwnerClient.find(store).post("tokens", name, "revoke")

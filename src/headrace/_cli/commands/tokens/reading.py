@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from headrace._app.access import TokenList, TokenView, list_tokens
@@ -13,13 +11,14 @@ from headrace._cli.screen import Screen, clock_time, common
 from headrace._cli.store_file import change_store, open_reader, store_option
 from headrace._ports.clock import Clock
 from headrace._ports.database import Database
+from headrace._store.location import Location
 
 
 @click.command()
 @click.option("--all", "with_revoked", is_flag=True, help="Those that were revoked, too.")
 @store_option
 @common
-def ls(screen: Screen, with_revoked: bool, store: Path) -> None:
+def ls(screen: Screen, with_revoked: bool, store: Location) -> None:
     """List tokens; by default those that can still be used."""
     found = [token for token in _all_tokens(store).tokens if with_revoked or token.revoked_at is None]
     if screen.as_json:
@@ -41,7 +40,7 @@ def _row(token: TokenView) -> tuple[str, ...]:
     )
 
 
-def _all_tokens(store: Path) -> TokenList:
+def _all_tokens(store: Location) -> TokenList:
     if owner_of(store) is None:
         # Not only read: the file may be an older one, without the table.
         return change_store(store, _read, must_exist=True)

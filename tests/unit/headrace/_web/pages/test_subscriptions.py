@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from headrace import Headrace, Pipeline, RabbitMQ
 from headrace.testing import Harness
+from tests.unit.headrace._web.pages.conftest import browsing
 
 PATIENT = "/subscriptions/house.patient"
 
@@ -130,3 +133,23 @@ async def test_endpoints_of_webhooks_are_subscriptions_too(house: Harness, guest
     assert "Let webhook:desk go on?" in one.text
     assert "to come" in event.text
     assert "webhook:desk handles it" in rehearsal.text
+
+
+async def test_a_bridge_without_its_broker_says_why_nothing_goes_on(tmp_path: Path) -> None:
+    """In the list, on its page, in the findings, and where an event is tried out."""
+    pipeline = Pipeline("abroad", bridges=[RabbitMQ("news", topics=["news.#"])])
+    async with (
+        Headrace([pipeline], store=tmp_path / "h.db", rabbitmq="amqp://127.0.0.1:1/") as app,
+        browsing(app) as client,
+    ):
+        await app.publish("news.came", subject="a")
+        listed = (await client.get("/subscriptions")).text
+        page = (await client.get("/subscriptions/abroad.rabbitmq")).text
+        system = (await client.get("/system")).text
+
+    assert "waits</span>" in listed
+    assert "exchange news" in listed
+    assert "Nothing of it goes on." in page
+    assert "no connection to 127.0.0.1:1" in page
+    assert "abroad.rabbitmq" in system
+    assert "no connection to 127.0.0.1:1" in system

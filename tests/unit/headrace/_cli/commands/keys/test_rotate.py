@@ -48,7 +48,7 @@ def test_it_says_what_it_did(store: Path) -> None:
     first, again = rotated(store, FIRST), rotated(store, FIRST)
     second = rotated(store, SECOND, FIRST)
 
-    assert f"4 values put under key {key_id(FIRST)}; the file was written anew" in first.stdout
+    assert f"4 values put under key {key_id(FIRST)}; the store was written anew" in first.stdout
     assert f"everything is under key {key_id(FIRST)} already" in again.stdout
     assert f"nothing is under {key_id(FIRST)} any more" in second.stdout
     assert b"sesame" not in store.read_bytes()
