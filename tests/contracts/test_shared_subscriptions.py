@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -380,19 +380,22 @@ async def test_a_worker_with_other_code_takes_nothing(town: Town, caplog: pytest
         assert worker.engine.delivery.parts() == ()
 
 
-async def test_webhooks_are_sent_by_the_owner_alone(town: Town) -> None:
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver().open() as opened:
+        yield opened
+
+
+async def test_webhooks_are_sent_by_the_owner_alone(town: Town, receiver: Receiver) -> None:
     """Endpoints come and go while it runs; no worker knows them, also where all that pipelines declare is left to workers."""
     app = await town.owner()
     worker = await town.worker()
-    with Receiver().open() as receiver:
-        made = await app.webhooks.add("billing", receiver.url, topics=["seen"], allow_private=True)
-        await until(app, lambda: sum(shares(app, made.about.subscription).values()) == 1)
-        await app.publish("seen", 1, subject="a")
-        await until(app, lambda: len(receiver.seen) == 1 and town.seen == [("a", 1)])
-        holders = shares(app, made.about.subscription)
-        await app.webhooks.remove("billing")
+    made = await app.webhooks.add("billing", receiver.url, topics=["seen"], allow_private=True)
+    await until(app, lambda: sum(shares(app, made.about.subscription).values()) == 1)
+    await app.publish("seen", 1, subject="a")
+    await until(app, lambda: len(receiver.seen) == 1 and town.seen == [("a", 1)])
 
-    assert worker.name not in holders
+    assert worker.name not in shares(app, made.about.subscription)
     assert town.books[worker.name].seen == [("a", 1)]
 
 
