@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.e2e.browser import chromium, viewer  # noqa: E402 - the path had to be known first
 from tests.e2e.exhibition import exhibition, shown  # noqa: E402
+from tests.e2e.recordings import recordings  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 PAGES = {
@@ -25,12 +26,25 @@ PAGES = {
     "run": "/runs/order-38?row=3",
     "waiting": "/runs/refund-21",
     "blocked": "/blocked",
+    "events": "/events",
+    "event": "/events/call-15",
+    "history": "/history?subject=rare-15&job=search",
+    "publish": "/publish?like=moved-1",
+    "jobs": "/jobs",
+    "job": "/jobs/search/rare-15",
+    "subscriptions": "/subscriptions",
+    "subscription": "/subscriptions/archive.calls",
+    "deadletters": "/deadletters",
+    "deadletter": "/deadletters/1",
     "system": "/system",
     "try": "/try?flow=shop.place_order&like=order-38",
     "problem": "/runs/order-99",
 }
 LOOKS = {"light": 1, "phone": 2}
 COLOURS = 256
+# A player draws itself when it knows how long its sound is.
+PLAYERS = """Promise.all([...document.querySelectorAll("audio")].map(one => one.readyState || new Promise(known => one.onloadedmetadata = known)))
+  .then(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))))"""
 
 
 async def take_pictures() -> None:
@@ -39,12 +53,19 @@ async def take_pictures() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     IMAGES.mkdir(exist_ok=True)
-    async with exhibition(folder) as harness, shown(harness) as address, chromium() as browser:
-        for look, scale in LOOKS.items():
-            for name, path in PAGES.items():
-                picture = await _picture(browser, address, look, scale, path)
-                _keep(picture, IMAGES / f"dashboard-{name}-{look}.png")
+    async with chromium() as browser:
+        async with exhibition(folder) as harness, shown(harness) as address:
+            await _all(browser, address, PAGES)
+        async with recordings(folder) as harness, shown(harness) as address:
+            await _all(browser, address, {"pages": "/p/sounds/"})
     shutil.rmtree(folder)
+
+
+async def _all(browser: Browser, address: str, pages: dict[str, str]) -> None:
+    for look, scale in LOOKS.items():
+        for name, path in pages.items():
+            picture = await _picture(browser, address, look, scale, path)
+            _keep(picture, IMAGES / f"dashboard-{name}-{look}.png")
 
 
 async def _picture(browser: Browser, address: str, look: str, scale: int, path: str) -> bytes:
@@ -52,6 +73,7 @@ async def _picture(browser: Browser, address: str, look: str, scale: int, path: 
         await here.page.clock.set_fixed_time("2026-11-19T07:30:00Z")
         await here.go(path)
         await here.page.evaluate("document.fonts.ready")
+        await here.page.evaluate(PLAYERS)
         return await here.page.screenshot(animations="disabled")
 
 

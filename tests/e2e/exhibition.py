@@ -58,7 +58,14 @@ async def exhibition(folder: Path) -> AsyncIterator[Harness]:
 
 def _harness(module: ModuleType, store: Path, beginning: datetime) -> Harness:
     return Harness(
-        module.pipeline, module.office, store=store, start=beginning, replay_check=False, strict=False, seed=1
+        module.pipeline,
+        module.office,
+        module.archive,
+        store=store,
+        start=beginning,
+        replay_check=False,
+        strict=False,
+        seed=1,
     )
 
 
@@ -74,15 +81,41 @@ async def _a_morning(harness: Harness, module: Any) -> None:
         if number % 9 == 3:
             await harness.start(module.refund, number, 12.5)
         await harness.advance(timedelta(minutes=2))
+        await _an_event_or_two(harness, number)
     await harness.start(module.report, date(2026, 11, 19))
     await harness.send("refund-3", "decision", module.Decision(by="Ada", approved=True))
     await harness.advance(timedelta(minutes=4))
     await harness.cancel("refund-12")
+    await harness.publish(
+        "search.reminded",
+        {"by": "Ada"},
+        subject=harness.app.registry.catalogue.lifecycle("search").job("rare-39"),
+        id="reminder-1",
+    )
+    await harness.app.retry_job("search", "rare-23")
     for shelf in ("A", "B"):
         await harness.start(module.take_stock, shelf)
     order = module.Order(number=42, customer="Grace", items=[module.Item(title="Solaris", price=16.5)])
     await harness.start(module.place_order, order)
     await harness.advance(timedelta(seconds=5))
+
+
+async def _an_event_or_two(harness: Harness, number: int) -> None:
+    customer = f"customer-{number}"
+    street = f"{number} Wharf Road"
+    await harness.publish(
+        "customer.moved", {"street": street}, subject=customer, id=f"moved-{number}", source="website"
+    )
+    if number % 4 == 3:
+        wish = {"title": _TITLES[number % len(_TITLES)], "customer": _CUSTOMERS[number % len(_CUSTOMERS)]}
+        await harness.publish("search.begun", wish, subject=f"rare-{number}", id=f"wish-{number}", source="counter")
+    if number in (15, 27):
+        # Told twice by somebody, and too early.
+        await harness.publish(
+            "search.bought", {"by": "phone"}, subject=f"rare-{number}", id=f"call-{number}", source="phone"
+        )
+    if number == 31:
+        await harness.app.pause_subscription("archive.visits")
 
 
 def still_beat() -> Beat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
+from headrace._access.model import Scope
+from headrace._app.access import make_token
 from headrace.testing import Harness
 from tests.e2e.browser import LOOKS, Viewer, chromium, find_chromium, viewer
 from tests.e2e.exhibition import exhibition, shown
@@ -30,6 +33,25 @@ PAGES = {
     "run stopped": "/runs/refund-12",
     "blocked": "/blocked",
     "blocked checked": "/blocked?check=all",
+    "events": "/events",
+    "events filtered": "/events?topic=search.%23&verdict=not",
+    "events refused": "/events?where=data.price+%3D%3D%3D+3",
+    "no events": "/events?topic=nothing",
+    "event": "/events/call-15",
+    "event not handled": "/events/moved-5",
+    "history": "/history?subject=rare-15&job=search",
+    "no history": "/history",
+    "publish": "/publish?like=moved-1",
+    "jobs": "/jobs",
+    "jobs filtered": "/jobs?lifecycle=search&state=found",
+    "job": "/jobs/search/rare-15",
+    "job of two lives": "/jobs/search/rare-23",
+    "subscriptions": "/subscriptions",
+    "subscription": "/subscriptions/archive.calls",
+    "subscription paused": "/subscriptions/archive.visits",
+    "dead letters": "/deadletters",
+    "dead letters settled": "/deadletters?state=handled",
+    "dead letter": "/deadletters/1",
     "system": "/system",
     "try": "/try",
     "try a flow": "/try?flow=shop.place_order",
@@ -252,6 +274,127 @@ async def test_a_run_is_started_from_a_form(desk: Viewer) -> None:
     await expect(desk.page.locator("main")).to_contain_text("torn")
 
 
+async def test_an_event_is_published_after_a_look_at_what_it_does(stage: Stage, desk: Viewer) -> None:
+    """From the form over the rehearsal to the event, and the list that was open shows it by itself."""
+    async with viewer(stage.browser, stage.address) as watcher:
+        await watcher.go("/events?topic=search.reminded")
+        await watcher.page.evaluate("window.opened = true")
+        await desk.go("/events")
+        await desk.page.get_by_role("link", name="Publish an event").click()
+        await desk.page.get_by_label("Topic").fill("search.reminded")
+        await desk.page.get_by_label("Subject").fill("rare-35")
+        await desk.page.get_by_label("Data, as JSON").fill('{"by": "Grace"}')
+        await desk.page.get_by_role("button", name="See what it does").click()
+        await expect(desk.page.locator(".rehearsal")).to_contain_text("stays offered")
+        await desk.page.get_by_role("button", name="Publish").click()
+
+        await expect(desk.page.get_by_role("status")).to_contain_text("Published.")
+        await expect(watcher.page.locator("#live")).to_contain_text("Grace")
+        assert await watcher.page.evaluate("window.opened") is True
+        assert watcher.problems == []
+
+
+async def test_events_are_filtered_while_typing(desk: Viewer) -> None:
+    """The address has the filter; half an expression is a note, not an error page."""
+    await desk.go("/events")
+
+    await desk.page.get_by_label("Where").fill('data.street == "')
+    await expect(desk.page.get_by_role("alert")).to_contain_text("cannot be read")
+    await desk.page.get_by_label("Where").fill('data.street == "9 Wharf Road"')
+    await expect(desk.page.get_by_role("link", name="customer-9", exact=True)).to_be_visible()
+
+    await expect(desk.page.locator("main [data-row]")).to_have_count(1)
+    assert "where=data.street" in desk.page.url
+    desk.problems.clear()
+
+
+async def test_a_dead_letter_is_redriven_and_its_page_follows(stage: Stage, desk: Viewer) -> None:
+    """The result is what the person who pressed waits for."""
+    await desk.go("/deadletters")
+    await desk.page.get_by_role("link", name="ValueError").click()
+    await desk.page.get_by_role("button", name="Redrive", exact=True).first.click()
+    dialog = desk.page.get_by_role("dialog").and_(desk.page.locator(":popover-open"))
+    await dialog.get_by_role("button", name="Redrive").click()
+
+    await expect(desk.page.get_by_role("status")).to_contain_text("It is tried again.")
+    await stage.harness.advance(timedelta(seconds=1))
+
+    await expect(desk.page.get_by_role("status")).to_contain_text("It failed again.")
+    await expect(desk.page.locator("main")).to_contain_text("2 attempts in all")
+
+
+async def test_a_group_is_dismissed_after_a_question(desk: Viewer) -> None:
+    """One click too many must not put all letters of an outage away."""
+    await desk.go("/deadletters")
+    dead = desk.page.get_by_role("link", name="Dead letters").locator(".badge")
+    before = int(await dead.inner_text())
+
+    await desk.page.get_by_role("button", name="Dismiss all").first.click()
+    dialog = desk.page.get_by_role("dialog", name="Dismiss 7 letters?")
+    await dialog.get_by_role("button", name="Back").click()
+    await expect(dead).to_have_text(str(before))
+    await desk.page.get_by_role("button", name="Dismiss all").first.click()
+    await dialog.get_by_role("button", name="Dismiss").click()
+
+    await expect(desk.page.get_by_role("status")).to_contain_text("7 letters are dismissed.")
+    await expect(dead).to_have_text(str(before - 7))
+
+
+async def test_a_subscription_is_paused_and_goes_on(desk: Viewer) -> None:
+    """Each with a question, and the state beside its name."""
+    await desk.go("/subscriptions/archive.letters")
+    await desk.page.get_by_role("button", name="Pause", exact=True).click()
+    await desk.page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    await expect(desk.page.locator(".status")).to_contain_text("paused")
+
+    await desk.page.get_by_role("button", name="Resume", exact=True).click()
+    await desk.page.get_by_role("dialog").get_by_role("button", name="Resume").click()
+    await expect(desk.page.locator(".status")).not_to_contain_text("paused")
+
+
+async def test_a_replay_is_chosen_in_the_viewers_time(stage: Stage, desk: Viewer) -> None:
+    """What was typed stays while the page follows the store, and the range is shown before anything is done."""
+    await desk.go("/subscriptions/archive.letters")
+    await desk.page.get_by_label("Recorded since").fill("2026-11-19T08:20:00")
+    await desk.page.keyboard.press("Tab")
+    await stage.harness.start(stage.harness.app.registry.flows["shop.take_stock"], "V")
+    await desk.page.wait_for_timeout(1200)
+    await desk.page.get_by_role("button", name="See which events").click()
+
+    await expect(desk.page.locator(".rehearsal")).to_contain_text("6 events of its topics")
+    await expect(desk.page.locator(".rehearsal")).to_contain_text("08:30:00")
+    await desk.page.get_by_role("button", name="Replay them").click()
+
+    await expect(desk.page.get_by_role("status")).to_contain_text("archive.letters~1 has begun")
+
+
+async def test_a_job_is_begun_again(desk: Viewer) -> None:
+    """The drawing follows: the way of the new generation, not that of the old one."""
+    await desk.go("/jobs/search/rare-3")
+    await desk.page.get_by_role("button", name="Retry").click()
+    await desk.page.get_by_role("dialog").get_by_role("button", name="Begin again").click()
+
+    await expect(desk.page.locator("h1")).to_contain_text("generation 2")
+    await expect(desk.page.locator(".lifecycle .passed .topic").last).to_have_text("search.again (again)")
+
+
+async def test_buttons_are_not_offered_to_who_may_only_look(stage: Stage) -> None:
+    """A button that ends in a refusal is a trap."""
+    made = await make_token(stage.harness.app.database, stage.harness.app.clock, name="looker", scope=Scope.READ)
+    headers = {"Authorization": f"Bearer {made.token}"}
+    async with viewer(stage.browser, stage.address, extra_http_headers=headers) as here:
+        for path in (
+            "/runs/refund-21",
+            "/events",
+            "/jobs/search/rare-15",
+            "/subscriptions/archive.calls",
+            "/deadletters",
+        ):
+            await here.go(path)
+            assert await here.page.locator("main .actions button, main form[method=post]").count() == 0
+        assert here.problems == []
+
+
 async def test_the_theme_is_remembered(desk: Viewer) -> None:
     """Also over pages, and without a flash."""
     await desk.go("/")
@@ -274,8 +417,15 @@ async def test_everything_works_without_script(stage: Stage) -> None:
         assert "Arguments" in await here.text()
         await here.page.get_by_role("button", name="Cancel", exact=True).click()
         await here.page.get_by_role("button", name="Cancel the run").click()
-
         assert "refund-39" in await here.text("h1")
+        await here.go("/events")
+        await here.page.get_by_label("Topic").fill("customer.*")
+        await here.page.get_by_role("button", name="Filter").click()
+        await here.page.get_by_role("link", name="customer.moved").first.click()
+        await here.page.get_by_role("link", name="Publish one like it").click()
+        await here.page.get_by_role("button", name="See what it does").click()
+
+        assert "archive.letters" in await here.text(".rehearsal")
         assert "Times are UTC" in await here.text(".zone")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.tree import ROOT
@@ -140,3 +142,22 @@ def test_a_decision_from_the_command_line_reaches_the_article(tmp_path: Path) ->
         headrace(tmp_path, "start", "publish", "--arg", "title=rivers", "--arg", "text=water")
         headrace(tmp_path, "send", "article-rivers", "decision", '{"by": "Ada", "approved": true}')
         assert "published by Ada" in headrace(tmp_path, "watch", "article-rivers")
+
+
+def test_an_example_brings_pages_along(tmp_path: Path) -> None:
+    """A folder is started as a file is, and its pages, templates and files are found beside it."""
+    command = [*HEADRACE, "up", str(EXAMPLES / "sounds" / "pipeline.py"), "--port", "0", "--json"]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdout is not None
+    try:
+        address = json.loads(process.stdout.readline())["address"]
+        page = httpx2.get(f"{address}/p/sounds/").text
+        style = httpx2.get(address + re.findall(r'href="(/p/sounds/static/[^"]+)"', page)[0])
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    assert "There is no sound yet." in page
+    assert (style.status_code, style.headers["content-type"]) == (200, "text/css; charset=utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +11,7 @@ from headrace._app.event_feed import EventFeed, EventFilter
 from headrace._app.event_questions import subscriptions_in
 from headrace._app.event_view import DeadLetterView, ReplayView, SubscriptionView
 from headrace._authoring.pipeline import Registry
+from headrace._authoring.trigger import Trigger
 from headrace._base.clock import from_datetime
 from headrace._engine.engine import EmbeddedEngine
 from headrace._events.model import Event, Published, Subject, make_event_id
@@ -29,6 +32,8 @@ from headrace._ports.clock import Clock
 from headrace._ports.database import Database, Reader
 from headrace._runs.store import runs_of_job
 from headrace.errors import Conflict, JobNotFound, NotFound
+
+_SLICE = 200
 
 
 class EventCalls:
@@ -171,12 +176,19 @@ class EventCalls:
 
     async def subscriptions(self) -> list[SubscriptionView]:
         """Every subscription, how far it is and what it could not handle."""
-        return self.database.read(self._subscriptions)
+        return self.database.read(self.subscriptions_in)
 
-    def _subscriptions(self, reader: Reader) -> list[SubscriptionView]:
+    def subscriptions_in(self, reader: Reader) -> list[SubscriptionView]:
+        """The same, for who reads more from the same state of the store."""
         delivery = self.engine.delivery
-        triggers = {name: trigger for name, (_, trigger) in delivery.known.items()}
-        return subscriptions_in(reader, triggers=triggers, reached=delivery.position_of, working=delivery.working_on())
+        return subscriptions_in(
+            reader, triggers=self.subscribed, reached=delivery.position_of, working=delivery.working_on()
+        )
+
+    @property
+    def subscribed(self) -> Mapping[str, Trigger]:
+        """What reads the log here, by name: what pipelines declare, and endpoints of webhooks."""
+        return {name: trigger for name, (_, trigger) in tuple(self.engine.delivery.known.items())}
 
     async def pause_subscription(self, name: str) -> None:
         """Let a subscription end what it does now, and begin nothing new."""
@@ -250,15 +262,32 @@ class EventCalls:
                 if letter.subscription in self.engine.delivery.known
             ]
         )
-        tried = 0
-        for pk in reversed(found):
-            try:
-                await self.engine.delivery.redrive(pk)
-            except Conflict:  # somebody else was quicker
-                continue
-            tried += 1
-        return tried
+        return await self.redrive_letters(found)
+
+    async def redrive_letters(self, ids: Sequence[int]) -> int:
+        """Try these dead letters again, the oldest first; returns how many. Those that are dead no more stay as they are."""
+        return await _each(ids, self.engine.delivery.redrive)
 
     async def dismiss(self, id: int) -> None:
         """Keep a dead letter as it is, and count it no more."""
         await self.engine.delivery.dismiss(id)
+
+    async def dismiss_letters(self, ids: Sequence[int]) -> int:
+        """Keep these dead letters as they are, and count them no more; returns how many."""
+        return await _each(ids, self.engine.delivery.dismiss)
+
+
+async def _each(ids: Sequence[int], settle: Callable[[int], Awaitable[None]]) -> int:
+    """Settle letters in the order in which they died; those of a slice share commits."""
+
+    async def settled(id: int) -> bool:
+        try:
+            await settle(id)
+        except Conflict:  # somebody else was quicker
+            return False
+        return True
+
+    done, in_order = 0, sorted(ids)
+    for start in range(0, len(in_order), _SLICE):
+        done += sum(await asyncio.gather(*map(settled, in_order[start : start + _SLICE])))
+    return done

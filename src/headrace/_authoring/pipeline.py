@@ -34,8 +34,8 @@ class Pipeline:
     ``triggers`` are made by ``on``; ``webhooks`` take what other systems tell; ``events`` declare the data of topics; ``lifecycles`` the
     jobs that events move.
     ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
-    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router) and ``commands`` (a click group) are named as
-    ``module:attribute`` and imported when they are needed.
+    environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router), ``pages`` (a ``headrace.pages.Pages``) and
+    ``commands`` (a click group) are named as ``module:attribute`` and imported when they are needed.
 
     ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
     finds by type. It gets those of ``settings``, ``stand_ins`` and ``tables`` that it has parameters for.
@@ -56,6 +56,7 @@ class Pipeline:
         tables: str | None = None,
         settings: type[BaseModel] | None = None,
         routes: str | None = None,
+        pages: str | None = None,
         commands: str | None = None,
         watchers: Sequence[Watcher] = (),
         wire: Wiring | None = None,
@@ -104,6 +105,7 @@ class Pipeline:
         self.tables = None if tables is None else load_tables(tables, owner=name)
         self.settings = settings
         self.routes = _place(name, "routes", routes)
+        self.pages = _place(name, "pages", pages)
         self.commands = _place(name, "commands", commands)
         self.watchers = tuple(watchers)
         self.wire = wire

@@ -1,124 +1,144 @@
-"""A lifecycle as a drawing: states in columns by their distance from the beginning, an arrow for each move."""
+"""A lifecycle as a drawing: each state is a line from top to bottom, each topic an arrow from one line to another.
+
+So no two arrows cross a name, however many states an event may leave, and the drawing is read from the first row to the last.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Collection
 from html import escape
 from typing import Any, NamedTuple
 
-from headrace._jobs.lifecycle import Lifecycle, Move
+from headrace._jobs.lifecycle import Lifecycle
 
-_WIDTH, _HEIGHT = 150, 34
-_COLUMN, _ROW = 300, 86
-_MARGIN = 24
+Way = Collection[tuple[str, str, str]]
+"""Moves that a job has made: topic, state before, state after."""
+
+_BOX, _ROW, _TOP, _MARGIN = 30, 30, 14, 10
+_LETTER, _SMALL_LETTER = 7.6, 7.2
+_LEAST, _GAP = 74, 14
+_BEGIN = 26
 _COLOURS = (
-    "svg{background:#fff;font:14px sans-serif}.state rect{fill:#fff;stroke:#567}.terminal rect{fill:#eef2f5}"
-    ".current rect{stroke-width:3}.way{fill:none;stroke:#567}.tip,.begin{fill:#567}.topic{fill:#567;font-size:11px}"
+    "svg{background:#fff}text{font:13px sans-serif;fill:#1b2529}.topic{font:12px monospace;fill:#566167}.state rect{fill:#fff;stroke:#8b979d}"
+    ".terminal rect{fill:#e7edf0}.current rect{fill:#0a6c8d;stroke:#0a6c8d}.current text{fill:#fff;font-weight:600}"
+    ".life{stroke:#d5dcdf}.way{stroke:#8b979d;stroke-width:1.5}.tip,.from{fill:#8b979d}.begin{fill:#566167}"
+    ".gone .way{stroke:#0a6c8d;stroke-width:2.5}.gone .tip,.gone .from{fill:#0a6c8d}.passed .topic{fill:#0a6c8d;font-weight:600}"
 )
 
 
-class _Box(NamedTuple):
-    x: float
-    y: float
+class _Row(NamedTuple):
+    """One topic that leads to one state."""
 
-    @property
-    def middle(self) -> tuple[float, float]:
-        return self.x + _WIDTH / 2, self.y + _HEIGHT / 2
+    topic: str
+    target: str
+    sources: tuple[str, ...]
+    opens: bool
+    reopens: bool
 
 
-def as_svg(lifecycle: Lifecycle[Any], *, state: str | None = None) -> str:
-    """The lifecycle as SVG; colours come from the page through classes, ``state`` is marked as the current one."""
-    boxes = _places(lifecycle)
-    width = max(box.x for box in boxes.values()) + _WIDTH + _MARGIN
-    height = max(box.y for box in boxes.values()) + _HEIGHT + _MARGIN * 2
-    arrows = "".join(_arrow(boxes[a], boxes[b], topics) for (a, b), topics in _edges(lifecycle).items())
-    nodes = "".join(_node(name, box, lifecycle, current=name == state) for name, box in boxes.items())
+def as_svg(lifecycle: Lifecycle[Any], *, state: str | None = None, way: Way = ()) -> str:
+    """The lifecycle as SVG; colours come from the page through classes. ``state`` is marked as the current one, ``way`` as travelled."""
+    rows = _rows(lifecycle)
+    left = _MARGIN + max(len(_label(row)) for row in rows) * _SMALL_LETTER + _BEGIN + 8
+    places = _places(lifecycle, left)
+    width = max(x + size / 2 for x, size in places.values()) + _MARGIN
+    height = _TOP + _BOX + _ROW * len(rows) + _MARGIN + 8
+    lives = "".join(_life(x, height) for x, _ in places.values())
+    heads = "".join(
+        _head(name, x, size, lifecycle, current=name == state, passed=_is_passed(name, way))
+        for name, (x, size) in places.items()
+    )
+    arrows = "".join(
+        _arrows(row, _TOP + _BOX + _ROW * (at + 0.75), left, {name: x for name, (x, _) in places.items()}, way)
+        for at, row in enumerate(rows)
+    )
     title = f"lifecycle {lifecycle.name}" + (f", now {state}" if state else "")
     return (
         f'<svg class="lifecycle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(title)}">'
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        f'<path class="tip" d="M0 0 L8 4 L0 8 z"/></marker></defs>{arrows}{nodes}</svg>'
+        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(title)}">{lives}{heads}{arrows}</svg>'
     )
 
 
 def as_svg_file(lifecycle: Lifecycle[Any], *, state: str | None = None) -> str:
     """The same with colours of its own, for a file that no page surrounds."""
-    return as_svg(lifecycle, state=state).replace("<defs>", f"<style>{_COLOURS}</style><defs>", 1)
+    return as_svg(lifecycle, state=state).replace("<line", f"<style>{_COLOURS}</style><line", 1)
 
 
-def _places(lifecycle: Lifecycle[Any]) -> dict[str, _Box]:
-    """Each state in the column of its shortest way from the beginning; terminal ones in the last."""
-    columns: defaultdict[int, list[str]] = defaultdict(list)
-    depth = _depths(lifecycle)
-    last = max((depth[state] for state in lifecycle.states if state not in lifecycle.terminal), default=0) + 1
+def _rows(lifecycle: Lifecycle[Any]) -> list[_Row]:
+    """What opens jobs first, what begins them again last, and between them by how far the way has come."""
+    order = {state: at for at, state in enumerate(lifecycle.states)}
+    rows = [_Row(move.topic, move.target, move.sources, move.opens, move.reopens) for move in lifecycle.moves]
+    return sorted(
+        rows,
+        key=lambda row: (
+            not row.opens,
+            row.reopens,
+            row.target in lifecycle.terminal and len(row.sources) > 1,
+            max((order[source] for source in row.sources), default=-1),
+            order[row.target],
+        ),
+    )
+
+
+def _places(lifecycle: Lifecycle[Any], left: float) -> dict[str, tuple[float, float]]:
+    """The middle and the width of each state."""
+    found, x = {}, left
     for state in lifecycle.states:
-        columns[last if state in lifecycle.terminal else depth[state]].append(state)
-    tallest = max(len(states) for states in columns.values())
-    return {
-        state: _Box(_MARGIN + 40 + column * _COLUMN, _MARGIN + (row + (tallest - len(states)) / 2) * _ROW)
-        for column, states in columns.items()
-        for row, state in enumerate(states)
-    }
+        size = max(_LEAST, len(state) * _LETTER + 22)
+        found[state] = (round(x + size / 2, 1), round(size, 1))
+        x += size + _GAP
+    return found
 
 
-def _depths(lifecycle: Lifecycle[Any]) -> dict[str, int]:
-    found = {move.target: 0 for move in lifecycle.moves if move.opens}
-    waiting = list(found)
-    for state in waiting:
-        for move in lifecycle.moves:
-            if state in move.sources and not move.reopens and move.target not in found:
-                found[move.target] = found[state] + 1
-                waiting.append(move.target)
-    return {state: found.get(state, 0) for state in lifecycle.states}
+def _is_passed(state: str, way: Way) -> bool:
+    return any(state in (before, after) for _, before, after in way)
 
 
-def _edges(lifecycle: Lifecycle[Any]) -> dict[tuple[str, str], list[str]]:
-    edges: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for move in lifecycle.moves:
-        for source in move.sources:
-            edges[source, move.target].append(_label(move))
-    return dict(edges)
+def _life(x: float, height: float) -> str:
+    return f'<line class="life" x1="{x:g}" x2="{x:g}" y1="{_TOP + _BOX}" y2="{height - _MARGIN:g}"/>'
 
 
-def _label(move: Move) -> str:
-    return f"{move.topic} (again)" if move.reopens else move.topic
-
-
-def _arrow(start: _Box, end: _Box, topics: list[str]) -> str:
-    (x1, y1), (x2, y2) = start.middle, end.middle
-    label = escape(", ".join(topics))
-    if end.x > start.x:
-        x1, x2 = start.x + _WIDTH, end.x
-        bend = f"M{x1:g} {y1:g} C{x1 + 60:g} {y1:g} {x2 - 60:g} {y2:g} {x2 - 2:g} {y2:g}"
-        text_x, text_y = (x1 + x2) / 2, (y1 + y2) / 2 - 6
-    elif end.x < start.x:
-        y1, y2 = start.y + _HEIGHT, end.y + _HEIGHT
-        low = max(y1, y2) + 34
-        bend = f"M{x1:g} {y1:g} C{x1:g} {low:g} {x2:g} {low:g} {x2:g} {y2 + 2:g}"
-        text_x, text_y = (x1 + x2) / 2, low - 4
-    else:
-        side = start.x - 8
-        bend = f"M{start.x:g} {y1:g} C{side - 34:g} {y1:g} {side - 34:g} {y2:g} {end.x - 2:g} {y2:g}"
-        text_x, text_y = side - 16, (y1 + y2) / 2
-    return (
-        f'<g class="move"><title>{label}</title><path class="way" d="{bend}" marker-end="url(#tip)"/>'
-        f'<text class="topic" x="{text_x:g}" y="{text_y:g}" text-anchor="middle">{label}</text></g>'
-    )
-
-
-def _node(name: str, box: _Box, lifecycle: Lifecycle[Any], *, current: bool) -> str:
-    opening = [move.topic for move in lifecycle.moves if move.opens and move.target == name]
+def _head(name: str, x: float, size: float, lifecycle: Lifecycle[Any], *, current: bool, passed: bool) -> str:
     kinds = ["state", "terminal" if name in lifecycle.terminal else "open", "current" if current else ""]
-    begin = ""
-    if opening:
-        y = box.middle[1]
-        begin = (
-            f'<g class="move"><title>{escape(", ".join(opening))}</title><circle class="begin" cx="{box.x - 34:g}" cy="{y:g}" r="5"/>'
-            f'<path class="way" d="M{box.x - 29:g} {y:g} L{box.x - 2:g} {y:g}" marker-end="url(#tip)"/></g>'
-        )
-    x, y = box.middle
+    kinds.append("visited" if passed else "")
+    told = " ".join(kind for kind in kinds if kind)
     return (
-        f'{begin}<g class="{" ".join(kinds).strip()}"><rect x="{box.x:g}" y="{box.y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="8"/>'
-        f'<text x="{x:g}" y="{y + 5:g}" text-anchor="middle">{escape(name)}</text></g>'
+        f'<g class="{told}"><rect x="{x - size / 2:g}" y="{_TOP}" width="{size:g}" height="{_BOX}" '
+        f'rx="{_BOX / 2 if name in lifecycle.terminal else 7:g}"/>'
+        f'<text x="{x:g}" y="{_TOP + 20}" text-anchor="middle">{escape(name)}</text></g>'
     )
+
+
+def _arrows(row: _Row, y: float, left: float, xs: dict[str, float], way: Way) -> str:
+    """One arrow from each source; those that were travelled lie on top."""
+    starts = [("", left - _BEGIN)] if row.opens else [(source, xs[source]) for source in row.sources]
+    gone = {before for topic, before, after in way if topic == row.topic and after == row.target}
+    starts.sort(key=lambda start: start[0] in gone)
+    drawn = [_arrow(source, x, xs[row.target], y, gone=source in gone) for source, x in starts]
+    label = escape(_label(row))
+    kind = "move passed" if gone else "move"
+    return (
+        f'<g class="{kind}"><title>{label}: {escape(_told(row))}</title>'
+        f'<text class="topic" x="{_MARGIN}" y="{y + 4:g}">{label}</text>{"".join(drawn)}</g>'
+    )
+
+
+def _arrow(source: str, start: float, end: float, y: float, *, gone: bool) -> str:
+    kind = "gone" if gone else "leg"
+    if start == end:  # a state that is left for itself
+        return f'<g class="{kind}"><circle class="from" cx="{start:g}" cy="{y:g}" r="4"/></g>'
+    begin = "from" if source else "from begin"
+    back = 9 if end > start else -9
+    return (
+        f'<g class="{kind}"><line class="way" x1="{start:g}" x2="{end - back:g}" y1="{y:g}" y2="{y:g}"/>'
+        f'<circle class="{begin}" cx="{start:g}" cy="{y:g}" r="{3.5 if source else 5}"/>'
+        f'<path class="tip" d="M{end:g} {y:g} l{-back:g} -5 v10 z"/></g>'
+    )
+
+
+def _label(row: _Row) -> str:
+    return f"{row.topic} (again)" if row.reopens else row.topic
+
+
+def _told(row: _Row) -> str:
+    return f"begins as {row.target}" if row.opens else f"from {', '.join(row.sources)} to {row.target}"

@@ -35,6 +35,8 @@ class Demand:
     """Everybody may, without a token; the route looks for itself whom it serves."""
     secret: bool = False
     """The answer holds a secret, so it is kept nowhere."""
+    most: int | None = None
+    """How many bytes may come, where that is more than usual."""
 
     def needed(self, method: str) -> Scope:
         return self.scope or (Scope.READ if method in SAFE else Scope.OPERATE)
@@ -43,9 +45,11 @@ class Demand:
 USUAL = Demand()
 
 
-def demands(scope: Scope | None = None, *, public: bool = False, secret: bool = False) -> Callable[[T], T]:
+def demands(
+    scope: Scope | None = None, *, public: bool = False, secret: bool = False, most: int | None = None
+) -> Callable[[T], T]:
     """Declare what the function of a route, or an application that is mounted, asks for."""
-    demand = Demand(scope=scope, public=public, secret=secret)
+    demand = Demand(scope=scope, public=public, secret=secret, most=most)
 
     def declare(target: T) -> T:
         setattr(target, _MARK, demand)

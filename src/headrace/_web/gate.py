@@ -14,10 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from headrace._access.model import Scope
+from headrace._base.wording import size
 from headrace._web import errors, origin
 from headrace._web.admission import Admission
 from headrace._web.callers import Callers
-from headrace._web.demand import SAFE, Place, Places
+from headrace._web.demand import SAFE, Demand, Place, Places
 
 BODY_LIMIT = 17 * 1024 * 1024
 """A value may have 16 MiB; the rest is what stands around it."""
@@ -58,7 +59,7 @@ class Gate:
                 shown = await _as_shown(refusal, Request(scope))
                 await shown(scope, receive, answer)
                 return
-            await self._app(scope, _Body(receive), answer)
+            await self._app(scope, _Body(receive, _most(scope)), answer)
         except Exception as error:  # noqa: BLE001 - the boundary: whatever it is, the caller gets the one shape and the log the rest
             response = errors.answer_to_any(error, scope)
             if not answer.begun:
@@ -72,7 +73,7 @@ class Gate:
         place = self._places.of(scope)
         demand = scope[DEMAND] = place.demand
         refusal = None if demand.public else check_caller(self._callers, request, demand.needed(request.method))
-        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request)
+        return refusal or _check_sender(request) or _check_query(request, place) or _check_body(request, demand)
 
 
 def check_caller(callers: Callers, request: Request, needed: Scope) -> Response | None:
@@ -135,11 +136,12 @@ def _check_query(request: Request, place: Place) -> Response | None:
     return errors.answer(422, "unknown_parameter", f"there is no parameter {unknown[0]!r}", hint)
 
 
-def _check_body(request: Request) -> Response | None:
+def _check_body(request: Request, demand: Demand) -> Response | None:
     headers = request.headers
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > BODY_LIMIT:
-        return errors.answer(413, "too_large", _too_large())
+    most = demand.most or BODY_LIMIT
+    if length.isdecimal() and int(length) > most:
+        return errors.answer(413, "too_large", _too_large(most))
     has_body = "transfer-encoding" in headers or length != "0"
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if has_body and is_api(request.url.path) and request.method not in SAFE and kind != "application/json":
@@ -155,15 +157,16 @@ def is_api(path: str) -> bool:
 class _Body:
     """Counts what comes in: a body sent in chunks does not say its length before."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
+        self._most = most
         self._size = 0
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._size += len(message.get("body", b""))
-        if self._size > BODY_LIMIT:
-            raise HTTPException(413, _too_large())
+        if self._size > self._most:
+            raise HTTPException(413, _too_large(self._most))
         return message
 
 
@@ -184,5 +187,11 @@ class _Answer:
         await self._send(message)
 
 
-def _too_large() -> str:
-    return f"the body has more than {BODY_LIMIT // 1024 // 1024} MiB; store the bytes elsewhere and pass a reference"
+def _most(scope: AsgiScope) -> int:
+    demand: Demand = scope[DEMAND]
+    return demand.most or BODY_LIMIT
+
+
+def _too_large(most: int) -> str:
+    how = "send less" if most != BODY_LIMIT else "store the bytes elsewhere and pass a reference"
+    return f"the body has more than {size(most)}; {how}"

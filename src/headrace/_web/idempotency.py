@@ -80,6 +80,9 @@ def _refusal(key: str, demand: Demand) -> Response | None:
     if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         message = f"the header {KEY} is not 1 to {LONGEST_KEY} visible ASCII characters"
         return errors.answer(422, "invalid_idempotency_key", message, "use a new UUID for each request")
+    if demand.most is not None:
+        message = f"what is sent here is too large to be remembered, so no {KEY} can tell it from the same once more"
+        return errors.answer(422, "no_idempotency_key", message, "send it without the header")
     if demand.secret:
         message = f"this answer holds a secret and is kept nowhere, so no {KEY} can bring it back"
         return errors.answer(

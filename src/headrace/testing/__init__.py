@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from headrace.testing.harness import Harness, HarnessRun, InvariantBroken, ReplaySummary, Stuck
     from headrace.testing.invariants import check_invariants
+    from headrace.testing.visitor import visitor
 
 __all__ = [
     "FAULT_POINTS",
@@ -38,6 +39,7 @@ __all__ = [
     "crash_at",
     "kill_at",
     "kill_environment",
+    "visitor",
 ]
 
 # Loaded when they are used first: the pytest plugin lives here and must cost nothing in tests that do not need it.
@@ -50,6 +52,7 @@ _HOME = {
     "Stuck": "harness",
     "VirtualClock": "clock",
     "check_invariants": "invariants",
+    "visitor": "visitor",
 }
 
 

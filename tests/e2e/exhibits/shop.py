@@ -6,8 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import Any
 
-from headrace import Pipeline, Retry, flow, receive, sleep, start, step
+from headrace import Event, EventType, Lifecycle, Pipeline, Retry, flow, on, publish, receive, sleep, start, step
 from headrace.errors import ServiceUnavailable
 
 AGE = "new"
@@ -139,6 +140,95 @@ async def newsletter(week: str) -> None:
     """Gone in the new code."""
     await sleep(timedelta(days=1))
 
+
+@dataclass(frozen=True)
+class Sighting:
+    title: str
+    price: float
+    shop: str
+
+
+def folded(data: dict[str, Any] | None, event: Event[Any]) -> dict[str, Any]:
+    """What a search knows: what is looked for, and the best offer so far."""
+    known = data or {}
+    if event.topic == "search.begun":
+        return {"title": event.data["title"], "customer": event.data["customer"]}
+    return known | {"offer": event.data} if event.topic == "search.offered" else known
+
+
+searches: Lifecycle[Any] = Lifecycle(
+    "search",
+    moves=[
+        ("search.begun", None, "open"),
+        ("search.asked", "open", "asking"),
+        ("search.offered", "asking", "offered"),
+        ("search.bought", "offered", "found"),
+        ("search.refused", "offered", "asking"),
+        ("search.failed", "*", "not_found"),
+        ("search.cancelled", "*", "cancelled"),
+    ],
+    terminal=["found", "not_found", "cancelled"],
+    notes=["search.reminded"],
+    retry=("search.again", "open"),
+    ends={"completed": "search.bought", "failed": "search.failed", "cancelled": "search.cancelled"},
+    data=dict[str, Any],
+    fold=folded,
+)
+
+
+@step
+async def ask_dealers(search: str) -> Sighting:
+    """Ask other dealers for a book that nobody has."""
+    await sleep(timedelta(seconds=40))
+    if search.endswith(("3", "8")):
+        raise LookupError(f"no dealer has it; 4 were asked for {search}")
+    return Sighting("The Leopard", 31.0, "Barbara's")
+
+
+@flow(id="search-{search}")
+async def look_for(search: str) -> str:
+    """Look for a rare book."""
+    await publish("search.asked", {"dealers": 4})
+    offer = await ask_dealers(search)
+    await publish("search.offered", {"price": offer.price, "shop": offer.shop})
+    await sleep(timedelta(minutes=25))
+    return f"bought at {offer.shop}"
+
+
+async def write_to_customer(event: Event[Any]) -> None:
+    """Write to a customer; the post office is not always open."""
+    await sleep(timedelta(milliseconds=200))
+    number = int(event.subject.partition("-")[2])
+    if number % 6 == 2:
+        raise ServiceUnavailable(f"HTTP 503 from the post office for customer {number}")
+    if number % 6 == 5:
+        raise ValueError(f"customer {number} has no address")
+
+
+async def count_visits(event: Event[Any]) -> None:
+    """Count who comes in."""
+
+
+async def tell_the_owner(event: Event[Any]) -> None:
+    """Tell the owner of a sale; the line is bad today."""
+    raise ConnectionError("the line is busy")
+
+
+letters = on(
+    "customer.*", write_to_customer, name="letters", retry=Retry(attempts=2, first=5, on=ServiceUnavailable), parts=2
+)
+visits = on("#", count_visits, name="visits")
+calls = on("search.bought", tell_the_owner, name="calls", retry=Retry(attempts=None, first=60, factor=4, ceiling=7200))
+searchers = on(
+    ("search.begun", "search.again"), look_for, name="searchers", args=lambda event: (event.subject,), job=searches
+)
+archive = Pipeline(
+    "archive",
+    flows=[look_for],
+    lifecycles=[searches],
+    events=[EventType("customer.moved", dict[str, str])],
+    triggers=[letters, visits, calls, searchers],
+)
 
 pipeline = Pipeline("shop", flows=[place_order, deliver, refund, take_stock])
 office = Pipeline("office", flows=[report] if AGE == "new" else [report, newsletter])

@@ -8,15 +8,33 @@ from typing import NamedTuple
 class Place(NamedTuple):
     path: str
     name: str
+    also: tuple[str, ...] = ()
+    """Other paths that belong to it."""
+
+    def has(self, path: str) -> bool:
+        own = [one.rstrip("/") for one in (self.path, *self.also)]
+        return path == self.path or any(one and (path == one or path.startswith(f"{one}/")) for one in own)
 
 
-NAVIGATION: tuple[tuple[str, tuple[Place, ...]], ...] = (
+Groups = tuple[tuple[str, tuple[Place, ...]], ...]
+
+
+NAVIGATION: Groups = (
     ("Work", (Place("/", "Now"), Place("/runs", "Runs"), Place("/blocked", "Blocked"), Place("/try", "Try it"))),
+    (
+        "Events",
+        (
+            Place("/events", "Events", ("/publish", "/history")),
+            Place("/jobs", "Jobs"),
+            Place("/subscriptions", "Subscriptions"),
+            Place("/deadletters", "Dead letters"),
+        ),
+    ),
     ("Machine", (Place("/system", "System"),)),
 )
 
 
-def place_of(path: str) -> str:
-    """The place of the navigation to which a page belongs; empty where none fits."""
-    places = [place.path for _, group in NAVIGATION for place in group]
-    return next((place for place in places if path == place or (place != "/" and path.startswith(f"{place}/"))), "")
+def place_of(path: str, groups: Groups = NAVIGATION) -> str:
+    """The place of the navigation to which a page belongs, the nearest one; empty where none fits."""
+    fitting = [place.path for _, places in groups for place in places if place.has(path)]
+    return max(fitting, key=len, default="")

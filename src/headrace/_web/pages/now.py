@@ -8,8 +8,10 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
+from headrace._app.event_view import SubscriptionView
 from headrace._app.examination import size_of_store
 from headrace._app.listing import due_next, failures_since, newest_in, open_counts, waiting_groups
+from headrace._app.subscription_detail import MANY, trouble
 from headrace._base.clock import from_datetime
 from headrace._ports.database import Reader
 from headrace._runs.model import RunState
@@ -40,6 +42,8 @@ async def now(frame: InFrame) -> Response:
             "failures": failures_since(reader, at, _AN_HOUR, _LISTED),
             "due": due_next(reader, _LISTED),
             "octets": size_of_store(reader, app.location),
+            "trouble": trouble(reader),
+            "subscriptions": [] if app.failure else _worth_a_look(app.subscriptions_in(reader)),
         }
 
     return await frame.show(
@@ -52,4 +56,11 @@ async def now(frame: InFrame) -> Response:
         running=[(run, app.engine.doing(run.id)) for run in running],
         pid=os.getpid(),
         store=app.location,
+        many=MANY,
     )
+
+
+def _worth_a_look(subscriptions: list[SubscriptionView]) -> list[SubscriptionView]:
+    """Those that wait, hold something or stand still, the worst first."""
+    found = [one for one in subscriptions if one.held or one.dead or one.paused or one.behind or not one.declared]
+    return sorted(found, key=lambda one: (-one.dead, -one.held, -one.behind))[:_LISTED]

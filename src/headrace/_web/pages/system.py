@@ -70,6 +70,7 @@ async def system(frame: InFrame, measure: str = "") -> Response:
             "findings": list(_findings(reader, app, now, measure=bool(measure))),
             "incidents": latest_incidents(reader, _INCIDENTS),
             "octets": size_of_store(reader, app.location),
+            "subscriptions": [] if app.failure else app.subscriptions_in(reader),
         }
 
     return await frame.show(

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from headrace._base.wording import count, duration, size
-from headrace._web.pages.links import page_link, run_link
+from headrace._web.pages.links import event_link, job_link, page_link, run_link, subject_link
 from headrace._web.pages.static import file_link
 
 LONGEST_VALUE = 20_000
@@ -37,6 +37,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "amount": amount,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "duration": duration,
         "json": pretty_json,
         "line": short_json,
@@ -51,9 +52,12 @@ def environment() -> Environment:
     made.globals |= {
         "clock": clock_text,
         "count": count,
+        "event_link": event_link,
         "file_link": file_link,
+        "job_link": job_link,
         "page_link": page_link,
         "run_link": run_link,
+        "subject_link": subject_link,
     }
     return made
 

@@ -27,6 +27,8 @@
       write(element, format.format(moment).replace(",", ""));
     }
     for (const element of part.querySelectorAll("[data-zone]")) write(element, `Times are in ${zone}`);
+    for (const element of part.querySelectorAll("[data-zone-name]")) write(element, zone);
+    for (const element of part.querySelectorAll("[data-zone-value]")) element.value = zone;
   }
   function moveTimes(part) {
     const now = Date.now() + ahead;

@@ -154,6 +154,8 @@ def test_places_of_code_are_checked_at_import(wrong: str) -> None:
     """Otherwise the mistake shows when the first request comes."""
     with pytest.raises(DefinitionError, match="module:attribute"):
         Pipeline("shop", routes=wrong)
+    with pytest.raises(DefinitionError, match="module:attribute"):
+        Pipeline("shop", pages=wrong)
 
 
 @pytest.fixture

@@ -58,3 +58,16 @@ def test_a_file_brings_its_own_colours() -> None:
     assert all(
         f".{name}" in str(style.text) for name in ("state", "terminal", "current", "way", "tip", "topic", "begin")
     )
+
+
+def test_the_way_that_was_travelled_is_marked() -> None:
+    """Of an arrow from several states only the part that was gone."""
+    way = [("order.placed", "", "placed"), ("order.sent", "placed", "sent")]
+
+    drawing = ElementTree.fromstring(as_svg(ORDER, state="sent", way=way))
+
+    passed = [group for group in drawing.iter(f"{SVG}g") if group.get("class") == "move passed"]
+    assert [group.find(f"{SVG}text").text for group in passed] == ["order.placed", "order.sent"]  # type: ignore[union-attr]  # each has one
+    assert [len([leg for leg in group if leg.get("class") == "gone"]) for group in passed] == [1, 1]
+    visited = [group for group in drawing.iter(f"{SVG}g") if "visited" in str(group.get("class"))]
+    assert [group.find(f"{SVG}text").text for group in visited] == ["placed", "sent"]  # type: ignore[union-attr]  # each has one

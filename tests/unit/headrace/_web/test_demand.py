@@ -34,6 +34,7 @@ UNUSUAL = {
     ("POST", "/login"): Demand(public=True),
     ("POST", "/logout"): Demand(public=True),
     ("POST", "/theme"): Demand(scope=Scope.READ),
+    ("GET", "/publish"): Demand(scope=Scope.OPERATE),
 }
 
 

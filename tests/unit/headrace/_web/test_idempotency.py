@@ -15,6 +15,9 @@ from headrace._idempotency.model import KEPT
 from headrace._idempotency.store import SQL, Request
 from headrace._runs.store import counts
 from headrace._store.statements import parse
+from headrace._web.admission import Admission
+from headrace._web.app import create_app
+from headrace._web.demand import demands
 from headrace.errors import StoreFull
 from tests.unit.headrace._web.conftest import PIPELINE, NewToken, client_of, long
 
@@ -175,3 +178,21 @@ async def test_revoking_is_remembered_too(client: httpx2.AsyncClient, new_token:
 async def test_reading_takes_no_key(client: httpx2.AsyncClient) -> None:
     """It can be repeated as it is."""
     assert (await client.get("/api/runs", headers=key("a"))).status_code == 200
+
+
+async def test_what_is_too_large_to_be_remembered_takes_no_key(app: Headrace) -> None:
+    """An upload of a gigabyte would stand in memory as a whole, to be compared with the next one."""
+    api = create_app(app, Admission())
+
+    @api.post("/upload")
+    @demands(most=100_000_000)
+    async def upload() -> str:
+        return "taken"
+
+    transport = httpx2.ASGITransport(app=api)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8420") as client:
+        refused = await client.post("/upload", headers=key("a"))
+        taken = await client.post("/upload")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_idempotency_key")
+    assert taken.json() == "taken"

@@ -17,6 +17,8 @@ from headrace import Headrace, Pipeline, Retry, flow, receive, sleep, step
 from headrace._engine.engine import Limits
 from headrace._web.admission import Admission
 from headrace._web.app import create_app
+from headrace.testing import Harness, visitor
+from tests.unit.headrace._web.pages.house import PIPELINE as HOUSE
 
 EVIL = "<script>alert('x')</script>\"&'/🚰"
 
@@ -135,3 +137,16 @@ async def until(app: Headrace, run_id: str, *states: str) -> None:
     """Wait until a run is in one of these states."""
     while (await app.get(run_id)).state not in states:
         await app.database.write(lambda tx: None)
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[Harness]:
+    async with Harness(HOUSE) as running:
+        yield running
+
+
+@pytest.fixture
+async def guest(house: Harness) -> AsyncIterator[httpx2.AsyncClient]:
+    """Who looks at the house."""
+    async with visitor(house.app) as client:
+        yield client

@@ -11,7 +11,10 @@ from headrace import Headrace
 from headrace._app import listing
 from tests.unit.headrace._web.pages.conftest import EVIL, bad, busy, doubled, mail, parent, retried, retrying, until
 
-PAGES = ["/", "/runs", "/blocked", "/blocked?check=all", "/system", "/try", "/try?flow=asked"]
+PAGES = [
+    "/", "/runs", "/blocked", "/blocked?check=all", "/events", "/history", "/publish", "/jobs", "/subscriptions", "/deadletters", "/deadletters?state=handled",
+    "/system", "/try", "/try?flow=asked",
+]  # fmt: skip
 INLINE = re.compile(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|javascript:", re.IGNORECASE)
 OUTSIDE = re.compile(r"""(?:src|href|action|hx-get)=["'](?:https?:|//)""")
 
@@ -73,9 +76,10 @@ async def test_a_stopped_engine_is_said_on_every_page(app: Headrace, browser: ht
     await app.run(doubled, 1)
     app.engine.fail(OSError("the disk is gone"))
 
-    pages = [await browser.get(path) for path in ("/", "/runs", "/runs/double-1", "/system", "/try")]
+    paths = ("/", "/runs", "/runs/double-1", "/system", "/try", "/events", "/jobs", "/subscriptions", "/deadletters")
+    pages = [await browser.get(path) for path in paths]
 
-    assert [page.status_code for page in pages] == [200] * 5
+    assert [page.status_code for page in pages] == [200] * len(paths)
     assert all("Runs do not go on." in page.text and "the disk is gone" in page.text for page in pages)
 
 

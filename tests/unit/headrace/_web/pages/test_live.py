@@ -59,3 +59,34 @@ async def test_a_pause_ends_with_the_server() -> None:
 
     async with asyncio.timeout(0.4):
         await live._pause(streams)
+
+
+def happenings_of(app: Headrace, pattern: str, reached: int) -> AsyncGenerator[LiveEvent]:
+    api = create_app(app, Admission())
+    frame = Frame(Request({"type": "http", "app": api, "headers": [], "path": "/live/changes"}))
+    return live._happenings(frame, api.state.streams, pattern, reached)
+
+
+async def test_a_page_may_follow_a_topic_alone(app: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page with films that asked for itself at every commit would do nothing else."""
+    monkeypatch.setattr(live, "SECONDS_BETWEEN_LOOKS", 0.001)
+    stream = happenings_of(app, "bell.*", 0)
+
+    coming = asyncio.ensure_future(anext(stream))
+    await app.publish("door.opened", subject="front")
+    await app.run(doubled, 1)
+    assert not coming.done()
+    await app.publish("bell.rung", subject="front")
+
+    assert await coming == LiveEvent(event="changed", data="2", id="2")
+    await stream.aclose()
+
+
+async def test_who_comes_back_hears_of_the_topic_what_was_missed(app: Headrace) -> None:
+    """Behind the position that the page was made at."""
+    await app.publish("bell.rung", subject="front")
+    await app.publish("bell.rung", subject="front")
+    stream = happenings_of(app, "bell.rung", 1)
+
+    assert (await anext(stream)).id == "2"
+    await stream.aclose()
