@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +39,11 @@ from tests.receiver import Receiver
 
 PARTS = 6
 QUICK = Limits(lease_seconds=0.6, drain_seconds=5)
+STEAL = Statement(
+    "steal",
+    "UPDATE cursors SET fence = fence + 1, holder = 'thief', until = :until WHERE subscription = 'shop.write'",
+)
+GIVE_BACK = Statement("give_back", "UPDATE cursors SET holder = NULL, until = NULL WHERE subscription = 'shop.write'")
 HOLDERS = Statement("holders", "SELECT subscription, part, holder FROM cursors ORDER BY subscription, part")
 
 TABLE = "CREATE TABLE IF NOT EXISTS written (pk INTEGER PRIMARY KEY, subject TEXT NOT NULL, number INTEGER NOT NULL)"
@@ -118,9 +123,9 @@ class Town:
         await app.database.write(lambda tx: tx.run(MAKE))
         return app
 
-    async def worker(self, *names: str) -> Worker:
+    async def worker(self, *names: str, limits: Limits = QUICK) -> Worker:
         book = Notebook()
-        made = Worker([pipeline(book)], store=self.place, subscriptions=names, limits=QUICK)
+        made = Worker([pipeline(book)], store=self.place, subscriptions=names, limits=limits)
         self.books[made.name] = book
         return await self._stack.enter_async_context(made)
 
@@ -260,26 +265,22 @@ async def test_what_a_dead_worker_had_is_taken_when_its_lease_is_over(town: Town
 
 
 async def test_whoever_was_thought_dead_changes_nothing_any_more(town: Town) -> None:
-    """A process that stood still for a minute comes back and believes that it still has its parts."""
+    """A process that stood still for a minute comes back and believes that it still has its parts; it goes on with what it really has."""
     app = await town.owner()
-    sleeper = await town.worker("shop.write")
+    sleeper = await town.worker("shop.write", limits=Limits(lease_seconds=600))  # so that it does not look by itself
     await until(app, lambda: shares(app, "shop.write") == {sleeper.name: PARTS})
-    steal = Statement(
-        "steal",
-        "UPDATE cursors SET fence = fence + 1, holder = 'thief', until = :until WHERE subscription = 'shop.write'",
-    )
-    await app.database.write(lambda tx: tx.run(steal, {"until": 2**60}))
+    await until(app, lambda: len(sleeper.engine.delivery.parts()) == PARTS)
+    await app.database.write(lambda tx: tx.run(STEAL, {"until": 2**60}))
 
     said = await say(app, "written")
-    await until(app, lambda: not sleeper.engine.delivery.parts())
+    await until(app, lambda: len(sleeper.engine.delivery.parts()) < PARTS)
     assert written(app) == []
-    give_back = Statement(
-        "give_back", "UPDATE cursors SET holder = NULL, until = NULL WHERE subscription = 'shop.write'"
-    )
-    await app.database.write(lambda tx: tx.run(give_back))
+    await app.database.write(lambda tx: tx.run(GIVE_BACK))
+    sleeper.engine.delivery.look()
     await until(app, lambda: len(written(app)) >= len(said))
 
     assert sorted(written(app)) == sorted(said)
+    assert sleeper.engine.failure is None
 
 
 async def test_flows_that_events_start_at_a_worker_are_run_by_the_owner(town: Town) -> None:
@@ -380,19 +381,22 @@ async def test_a_worker_with_other_code_takes_nothing(town: Town, caplog: pytest
         assert worker.engine.delivery.parts() == ()
 
 
-async def test_webhooks_are_sent_by_the_owner_alone(town: Town) -> None:
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver().open() as opened:
+        yield opened
+
+
+async def test_webhooks_are_sent_by_the_owner_alone(town: Town, receiver: Receiver) -> None:
     """Endpoints come and go while it runs; no worker knows them, also where all that pipelines declare is left to workers."""
     app = await town.owner()
     worker = await town.worker()
-    with Receiver().open() as receiver:
-        made = await app.webhooks.add("billing", receiver.url, topics=["seen"], allow_private=True)
-        await until(app, lambda: sum(shares(app, made.about.subscription).values()) == 1)
-        await app.publish("seen", 1, subject="a")
-        await until(app, lambda: len(receiver.seen) == 1 and town.seen == [("a", 1)])
-        holders = shares(app, made.about.subscription)
-        await app.webhooks.remove("billing")
+    made = await app.webhooks.add("billing", receiver.url, topics=["seen"], allow_private=True)
+    await until(app, lambda: sum(shares(app, made.about.subscription).values()) == 1)
+    await app.publish("seen", 1, subject="a")
+    await until(app, lambda: len(receiver.seen) == 1 and town.seen == [("a", 1)])
 
-    assert worker.name not in holders
+    assert worker.name not in shares(app, made.about.subscription)
     assert town.books[worker.name].seen == [("a", 1)]
 
 

@@ -31,6 +31,7 @@ SAMPLES = {
     "HEADRACE_LIMITS__PROCESS_STEPS": ("7", 7),
     "HEADRACE_LIMITS__HISTORY_WARNING": ("7", 7),
     "HEADRACE_LIMITS__HISTORY": ("7", 7),
+    "HEADRACE_LIMITS__LEASE": ("PT1S", timedelta(seconds=1)),
     "HEADRACE_LIMITS__DRAIN": ("1.5", timedelta(seconds=1.5)),
     "HEADRACE_RABBITMQ__URL": ("amqp://broker/", SecretStr("amqp://broker/")),
     "HEADRACE_WEBHOOKS__TIMEOUT": ("PT5S", timedelta(seconds=5)),
@@ -38,6 +39,7 @@ SAMPLES = {
     "HEADRACE_LOG__LEVEL": ("debug", "debug"),
     "HEADRACE_LOG__FORMAT": ("json", "json"),
     "HEADRACE_PREFLIGHT": ("off", "off"),
+    "HEADRACE_SUBSCRIPTIONS": ("workers", "workers"),
 }
 
 
