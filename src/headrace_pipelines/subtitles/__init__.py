@@ -1,6 +1,6 @@
 """Subtitles for a media library: found, translated where there is none, and every change of a job an event."""
 
-from headrace import Pipeline, on
+from headrace import Pipeline, RabbitMQ, on
 from headrace_pipelines.subtitles.flow import download, look_again, manage, translate
 from headrace_pipelines.subtitles.lifecycle import (
     DOWNLOAD_REQUESTED,
@@ -45,6 +45,15 @@ pipeline = Pipeline(
         on(("subtitle.#", "job.#", "media.#", "translation.#"), consumer, name="consumer", since="beginning"),
     ],
     watchers=[watch_library],
+    # Off without HEADRACE_RABBITMQ__URL. The queue is one that other programs read, as the consumers of the original did.
+    bridges=[
+        RabbitMQ(
+            "subtitle.events",
+            topics=["subtitle.#", "job.#", "media.#", "translation.#"],
+            queues={"subtitle.events.consumer": ["subtitle.#", "job.#", "media.#", "translation.#"]},
+            envelope="job",
+        )
+    ],
     metrics="headrace_pipelines.subtitles.metrics:readings",
     tables="headrace_pipelines.subtitles",
     settings=Settings,

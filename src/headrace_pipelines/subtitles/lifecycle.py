@@ -191,6 +191,7 @@ def fold(before: JobData | None, event: Event[Any]) -> JobData:
 
 
 FINAL = {
+    "access_refused",
     "outside_roots",
     "not_ours",
     "name_too_long",
