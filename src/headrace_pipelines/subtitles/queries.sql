@@ -54,6 +54,10 @@ SELECT path, job, video_url, language, provider, file_id, machine, score, sha256
 -- The files that were written for a job, the newest first.
 SELECT path, job, video_url, language, provider, file_id, machine, score, sha256, cues, source FROM subtitles_files WHERE job = :job ORDER BY at DESC
 
+-- name: written
+-- For which videos, and in which languages, something was written.
+SELECT video_url, language FROM subtitles_files
+
 -- name: keep_chunk
 -- A part of a translation, or the same with more of its lines.
 INSERT INTO subtitles_chunks (key, texts, model, prompt_tokens, completion_tokens, cost, at)

@@ -15,7 +15,7 @@ from headrace_pipelines.subtitles.lifecycle import DETECTED, JOB_RETRIED, REQUES
 from headrace_pipelines.subtitles.model import Order
 from headrace_pipelines.subtitles.ports import Policy, Ports
 from headrace_pipelines.subtitles.rules.identity import fingerprint, job_of_order
-from headrace_pipelines.subtitles.rules.library import Scan, Wish, wishes
+from headrace_pipelines.subtitles.rules.library import Scan, Wish, missing, wishes
 from headrace_pipelines.subtitles.rules.paths import url_of
 from headrace_pipelines.subtitles.rules.releases import parse_release
 from headrace_pipelines.subtitles.store import Store
@@ -55,12 +55,26 @@ async def look_through(requested_by: str) -> Scanned:
         before = await asyncio.to_thread(store.library)
         seen = await library.scan(ports.policy.roots, before)
         lacking = wishes(seen, ports.policy.wanted, ports.policy.same)
+        lacking += await asyncio.to_thread(_removed, seen, lacking, store.written(), ports.policy)
         asked = 0
         for start in range(0, len(lacking), _AT_ONCE):
             some = lacking[start : start + _AT_ONCE]
             asked += sum(await asyncio.gather(*(_ask_when_written(wish, requested_by, ports.policy) for wish in some)))
         await store.keep_library(before, seen.index, now())
     return _summary(seen, asked)
+
+
+def _removed(seen: Scan, lacking: tuple[Wish, ...], written: set[tuple[str, str]], policy: Policy) -> tuple[Wish, ...]:
+    """What we wrote since the walk before, and somebody took away again: no walk has ever seen it."""
+    known = {wish.video.path for wish in lacking}
+    found = []
+    for path, video in seen.index.items():
+        gone = [
+            wanted for wanted in missing(video, policy.wanted, policy.same) if (url_of(path), str(wanted)) in written
+        ]
+        if gone and path not in known:
+            found.append(Wish(video=video, missing=tuple(gone)))
+    return tuple(found)
 
 
 def _summary(seen: Scan, asked: int) -> Scanned:
@@ -87,9 +101,9 @@ async def _ask_when_written(wish: Wish, requested_by: str, policy: Policy) -> in
 
 async def _tell(wish: Wish, known: str | None, requested_by: str, policy: Policy) -> None:
     url, title = url_of(wish.video.path), _title(wish.video.path)
-    missing = tuple(str(wanted) for wanted in wish.missing)
+    lacks = tuple(str(wanted) for wanted in wish.missing)
     detected = Detected(
-        file_path=wish.video.path, video_title=title, video_url=url, languages=missing, source=requested_by
+        file_path=wish.video.path, video_title=title, video_url=url, languages=lacks, source=requested_by
     )
     await publish(DETECTED, detected, subject=wish.video.path, id=f"{url}/{known}/detected", source=SCANNER)
     for order in orders(policy, url, title, wish, requested_by):

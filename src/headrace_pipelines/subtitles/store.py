@@ -136,6 +136,10 @@ class Store:
         }  # fmt: skip
         await self._tables.write(lambda tx: tx.run(SQL.keep_file, values))
 
+    def written(self) -> set[tuple[str, str]]:
+        """Of which videos, and in which languages with their flags, there was a file once."""
+        return {(row[0], row[1]) for row in self._tables.read(lambda reader: reader.all(SQL.written))}
+
     # Translations
 
     def part(self, key: str) -> Part | None:
