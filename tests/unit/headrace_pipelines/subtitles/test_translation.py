@@ -18,9 +18,12 @@ from headrace_pipelines.subtitles.model import Cue
 from headrace_pipelines.subtitles.rules.answers import Problem
 from headrace_pipelines.subtitles.rules.checkpoints import Checkpoint, accepted_in, checkpoint, content_key
 from headrace_pipelines.subtitles.rules.chunks import Chunk, Line, divide
+from headrace_pipelines.subtitles.rules.languages import english_name
 from headrace_pipelines.subtitles.rules.prompts import Brief
 from headrace_pipelines.subtitles.rules.repair import Verdict, allowed, verdict
 from headrace_pipelines.subtitles.translation import Asking, ChunkResult, Effort, translate_chunk
+
+english_name("he")  # it reads its tables when it is asked first, and flows read no files
 
 Film = Callable[[int], tuple[Cue, ...]]
 BRIEF = Brief(source="en", target="he", title="The Long Night", year=1946)
