@@ -1,4 +1,4 @@
-"""What `make demo` shows: survivor.py runs, is killed and goes on; then its file is read and examined."""
+"""What `make demo` shows: survivor.py runs, is killed and goes on, and its file is examined; then a library gets its subtitles."""
 
 import asyncio
 import subprocess
@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import library
 import survivor
 
 from headrace import Headrace
@@ -63,6 +64,8 @@ def main() -> int:
         state, recorded = asyncio.run(read_history(folder))
         say("\nWas it as promised?\n")
         held = summary(exit_code, lines, state, recorded)
+    say("\nA library of twenty videos that wants Hebrew subtitles. Every outside service is played by its stand-in.\n")
+    held = library.main() == 0 and held
     say("\nNow read examples/survivor.py, then docs/tutorial." if held else "\nThis is a defect; please report it.")
     return 0 if held else 1
 

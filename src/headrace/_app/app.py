@@ -99,6 +99,7 @@ class Headrace(EventCalls):
     """Runs pipelines on one store; use it with ``async with``.
 
     ``preflight``: before work begins, replay the open runs for a moment against this code, and ``warn`` or ``refuse`` to start where it does not fit.
+    ``watch``: let the pipelines' watchers run.
     ``store``: the path of a file, or the URL of a Postgres database (``postgresql://user@host/database``) and the schema in it.
     ``unguarded``: modules that flows may call though they read the clock or touch files; their author answers for equal replays.
     ``outgoing``: how webhooks are sent to the endpoints in ``app.webhooks``.
@@ -119,6 +120,7 @@ class Headrace(EventCalls):
         unguarded: tuple[str, ...] = (),
         settings: Mapping[str, BaseModel] | None = None,
         stand_ins: bool = False,
+        watch: bool = True,
         keys: Sequence[str | bytes] = (),
         subscriptions: Literal["here", "workers"] = "here",
         outgoing: Outgoing | None = None,
@@ -138,6 +140,7 @@ class Headrace(EventCalls):
             raise ConfigurationError(NO_WORKERS)
         self._wires = Wires(settings, stand_ins=stand_ins)
         self.stand_ins = stand_ins
+        self._watch = watch
         self._stack = AsyncExitStack()
         self._engine: EmbeddedEngine | None = None
         self._database: OwnedDatabase | None = None
@@ -201,7 +204,8 @@ class Headrace(EventCalls):
 
     def _begin_watchers(self) -> None:
         assert self._watchers is not None
-        self._watchers.begin()
+        if self._watch:
+            self._watchers.begin()
 
     @property
     def watchers(self) -> tuple[WatcherView, ...]:

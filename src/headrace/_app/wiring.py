@@ -22,6 +22,7 @@ def build(
     *,
     of_pipelines: Mapping[str, BaseModel] | None = None,
     stand_ins: bool = False,
+    watch: bool = True,
 ) -> Headrace:
     """The application that these settings describe; nothing is opened yet."""
     return Headrace(
@@ -32,6 +33,7 @@ def build(
         limits=_limits(settings.limits),
         settings=of_pipelines,
         stand_ins=stand_ins,
+        watch=watch,
         keys=keys_of(settings.store),
         outgoing=Outgoing(timeout=settings.webhooks.timeout, waits=settings.webhooks.waits),
         rabbitmq=settings.rabbitmq.url.get_secret_value() if settings.rabbitmq.url is not None else None,

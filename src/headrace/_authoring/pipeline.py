@@ -36,7 +36,8 @@ class Pipeline:
     jobs that events move.
     ``tables`` is a package with ``migrations/``, whose tables begin with the pipeline's name. ``settings`` is a model whose fields are
     environment variables ``HEADRACE_<NAME>_<FIELD>``. ``routes`` (a FastAPI router), ``pages`` (a ``headrace.pages.Pages``) and
-    ``commands`` (a click group) are named as ``module:attribute`` and imported when they are needed.
+    ``commands`` (a click group) are named as ``module:attribute`` and imported when they are needed;
+    so is ``metrics``, a function of ``Tables`` that returns ``headrace.web.Reading`` values for ``/metrics``.
 
     ``wire`` is called once at start; it returns, or as an async context manager yields, the thing (or a tuple of things) that ``use``
     finds by type. It gets those of ``settings``, ``stand_ins`` and ``tables`` that it has parameters for.
@@ -61,6 +62,7 @@ class Pipeline:
         routes: str | None = None,
         pages: str | None = None,
         commands: str | None = None,
+        metrics: str | None = None,
         watchers: Sequence[Watcher] = (),
         bridges: Sequence[Bridge] = (),
         wire: Wiring | None = None,
@@ -114,6 +116,7 @@ class Pipeline:
         self.routes = _place(name, "routes", routes)
         self.pages = _place(name, "pages", pages)
         self.commands = _place(name, "commands", commands)
+        self.metrics = _place(name, "metrics", metrics)
         self.watchers = tuple(watchers)
         self.bridges = tuple(bridges)
         self.wire = wire

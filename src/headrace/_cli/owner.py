@@ -32,8 +32,8 @@ def owner_of(store: Location) -> Owner | None:
 class OwnerClient:
     def __init__(self, owner: Owner, address: str, token: str) -> None:
         self._owner = owner
-        self._address = address
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self.address = address
+        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     @staticmethod
     def find(store: Location) -> OwnerClient:
@@ -81,11 +81,11 @@ class OwnerClient:
     ) -> Any:
         target = "/api/" + "/".join(quote(part, safe="") for part in path)
         given = {name: value for name, value in (query or {}).items() if value is not None}
-        where = urlsplit(self._address)
+        where = urlsplit(self.address)
         connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=_SECONDS)
         content = None if method == "GET" else json.dumps(body if body is not None else {})
         try:
-            connection.request(method, target + (f"?{urlencode(given)}" if given else ""), content, self._headers)
+            connection.request(method, target + (f"?{urlencode(given)}" if given else ""), content, self.headers)
             response = connection.getresponse()
             status, text = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
@@ -97,7 +97,7 @@ class OwnerClient:
     def _unreachable(self, error: Exception) -> Problem:
         why = "it did not answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
         return Problem(
-            f"process {self._owner.pid} runs the store and does not answer at {self._address}: {why}",
+            f"process {self._owner.pid} runs the store and does not answer at {self.address}: {why}",
             code="owner_unreachable",
             hint="whether the change was made is not known; look, then try again",
         )
@@ -110,5 +110,5 @@ class OwnerClient:
             said = answer["error"]
             raise Problem(str(said["message"]), code=str(said["code"]), hint=str(said["hint"]))
         except (ValueError, KeyError, TypeError) as error:
-            message = f"{self._address} gave an answer that is not Headrace's (status {status})"
+            message = f"{self.address} gave an answer that is not Headrace's (status {status})"
             raise Problem(message, code="strange_answer", hint="is another program at that port?") from error

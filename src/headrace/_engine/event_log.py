@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headrace._authoring.context import Policy
 from headrace._base import faultpoints
@@ -14,7 +14,7 @@ from headrace._base.recorded_error import describe
 from headrace._events.model import NewEvent, Published, Subject, Wait, check_name
 from headrace._events.topic import check_topic
 from headrace._jobs.catalogue import Catalogue
-from headrace._jobs.lifecycle import JobRef
+from headrace._jobs.lifecycle import JobRef, Lifecycle
 from headrace._jobs.model import RunOutcome
 from headrace._jobs.store import lock_job, publish
 from headrace._ports.database import Reader, SqlValue, Transaction
@@ -119,17 +119,24 @@ class EventLog:
             if not current.terminal:
                 tx.run(SQL.hand_over, {"id": run_id, "number": number})
             return None
-        topic, value = event
-        try:
-            data, version = self.catalogue.topics.encode_plain(topic, value)
-        except ValueRefused as refused:
-            # A job that never hears of the end of its run would be worse than data of another form.
-            data, version = json.dumps({"error_type": "ValueRefused", "error_message": str(refused)}).encode(), 1
+        topic, data, version = self._end_data(*event, lifecycle)
         new = NewEvent(
             id=f"{run_id}/{number}/end", topic=topic, subject=current.subject, data=data, version=version, source="headrace", time=at, at=at,
             cause=f"{run_id}/{number}/end", generation=job.generation,
         )  # fmt: skip
         return self.write(tx, new, lenient=True)
+
+    def _end_data(self, topic: str, value: object, lifecycle: Lifecycle[Any]) -> tuple[str, bytes, int]:
+        """The event that tells an end. A result that its type does not take is a failure, and one that is not told would be worse."""
+        try:
+            return topic, *self.catalogue.topics.encode_plain(topic, value)
+        except ValueRefused as refused:
+            told = {"error_type": "ValueRefused", "error_message": str(refused)}
+        failed = lifecycle.ends["failed"][0]
+        try:
+            return failed, *self.catalogue.topics.encode_plain(failed, told)
+        except ValueRefused:
+            return failed, json.dumps(told).encode(), 1
 
     def is_wanted(self, tx: Transaction, job: JobOfRun | None) -> bool:
         """Whether a run is to begin for this job: not when the job has ended, or is in another generation than the event that asks for it."""

@@ -173,9 +173,10 @@ class Lifecycle(Generic[D]):
         """
         if state in self.terminal or not self.ends:
             return None
+        if outcome.state == "completed" and state in self.handovers:
+            return None
         topic, data = self._end_event(outcome.state, state)
-        is_left_to_others = outcome.state == "completed" and (others or state in self.handovers)
-        if is_left_to_others and topic == self.ends["failed"][0]:
+        if outcome.state == "completed" and others and topic == self.ends["failed"][0]:
             return None
         if data is not None:
             return topic, data(outcome)

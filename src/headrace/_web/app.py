@@ -58,13 +58,14 @@ def create_app(app: Headrace, admission: Admission, settings: LoadedSettings | N
     api.include_router(dead_letters.router, prefix="/api/deadletters", tags=["dead letters"])
     api.include_router(endpoints.router, prefix="/api/webhooks", tags=["webhooks"])
     api.include_router(dispatches.router, tags=["webhooks"])
-    api.include_router(incoming.router, tags=["webhooks"])
     api.include_router(tokens.router, prefix="/api/tokens", tags=["tokens"])
     api.include_router(owner.router, tags=["owner"])
     api.include_router(login.router, include_in_schema=False)
     for pipeline in app.pipelines:
         if pipeline.routes is not None:
             api.include_router(_named(pipeline.routes), tags=[pipeline.name])
+    # Behind those of pipelines, which may have an address of their own for a webhook.
+    api.include_router(incoming.router, tags=["webhooks"])
     pages.install(api, app, settings=settings)
     openapi.install(api)
     return api

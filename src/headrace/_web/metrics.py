@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
 from headrace._app.app import Headrace
+from headrace._app.tables import Tables
 from headrace._bridge.model import BridgeView
 from headrace._ports.database import Reader
 from headrace._runs.model import RunState
@@ -58,6 +60,17 @@ def _each(label: str, read: Callable[[Measured], Mapping[str, int]]) -> Callable
 def _from_zero(numbers: Mapping[str, int], *, open: bool) -> Mapping[str, int]:
     # What is told only once it has happened cannot be waited for.
     return {state.value: numbers.get(state.value, 0) for state in RunState if state.is_open is open}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A metric of a pipeline, as it is at this moment; its name begins with the pipeline's."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    help: str
+    samples: Sequence[Sample]
+    """Labels and number."""
 
 
 def _of_bridges(read: Callable[[BridgeView], float]) -> Callable[[Measured], Iterable[Sample]]:
@@ -183,13 +196,34 @@ def as_text(measured: Measured, metrics: Iterable[Metric] = METRICS) -> str:
     return "".join(line + "\n" for metric in metrics for line in _lines(metric, measured))
 
 
+async def readings(app: Headrace) -> list[Reading]:
+    """What the pipelines measure, besides."""
+    functions = [named(pipeline.metrics) for pipeline in app.pipelines if pipeline.metrics is not None]
+    return [reading for function in functions for reading in await asyncio.to_thread(function, app.tables)]
+
+
+def named(place: str) -> Callable[[Tables], Sequence[Reading]]:
+    """What a pipeline names as ``module:attribute``."""
+    module, _, attribute = place.partition(":")
+    function: Callable[[Tables], Sequence[Reading]] = getattr(import_module(module), attribute)
+    return function
+
+
+def readings_as_text(found: Iterable[Reading]) -> str:
+    return "".join(line + "\n" for one in found for line in _exposed(one.name, one.kind, one.help, one.samples))
+
+
 def _lines(metric: Metric, measured: Measured) -> Iterator[str]:
-    yield f"# HELP {metric.name} {metric.help}"
-    yield f"# TYPE {metric.name} {metric.kind}"
-    for labels, value in metric.read(measured):
-        inside = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+    return _exposed(metric.name, metric.kind, metric.help, metric.read(measured))
+
+
+def _exposed(name: str, kind: str, help: str, samples: Iterable[Sample]) -> Iterator[str]:
+    yield f"# HELP {name} {help}"
+    yield f"# TYPE {name} {kind}"
+    for labels, value in samples:
+        inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
         number = repr(value) if isinstance(value, float) else str(int(value))
-        yield f"{metric.name}{{{inside}}} {number}" if inside else f"{metric.name} {number}"
+        yield f"{name}{{{inside}}} {number}" if inside else f"{name} {number}"
 
 
 def _escaped(text: str) -> str:

@@ -61,6 +61,8 @@ T = TypeVar("T")
 
 _PATIENCE = 1.0
 """Real seconds of complete silence before a run that nothing can wake is given up."""
+_MOMENT = 0.02
+"""Real seconds of complete silence before steps under way are taken to wait for the clock, if anything is planned on it."""
 _ALL = 1_000_000
 
 entered: weakref.WeakSet[Harness] = weakref.WeakSet()
@@ -113,7 +115,8 @@ class _Awaited:
 class Harness:
     """One store and the process that works on it; use it with ``async with``.
 
-    ``pipelines`` may also be single flows. ``ports``, a thing or a tuple of things, replaces what the pipelines' wiring builds.
+    ``pipelines`` may also be single flows. ``ports``, a thing or a tuple of things, replaces what the pipelines' wiring builds; services
+    that go by the same time as the flows get a ``clock`` of the test's, which the harness then takes, too.
     The clock stands still, except while the test waits for a result: then it jumps to whatever is due next as soon as
     everything waits. At the end the store is examined and every run is replayed, in another process with another hash seed,
     and must come to what is recorded (``replay_check``); with ``replay_prefixes`` also from every so many rows of its journal.
@@ -126,6 +129,7 @@ class Harness:
         *pipelines: Pipeline | Flow[Any, Any],
         ports: object = None,
         start: datetime = BEGINNING,
+        clock: VirtualClock | None = None,
         strict: bool = True,
         store: str | os.PathLike[str] | PostgresUrl | None = None,
         limits: Limits | None = None,
@@ -136,7 +140,7 @@ class Harness:
         keys: Sequence[str | bytes] = (),
     ) -> None:
         self.pipelines = _as_pipelines(pipelines)
-        self.clock = VirtualClock(start)
+        self.clock = clock or VirtualClock(start)
         self.seed = default_seed if seed is None else seed
         self.replays = ReplaySummary()
         self._started_at = self.clock.now()
@@ -411,9 +415,14 @@ class Harness:
         app, now = self.app, self.clock.now()
         timers = app.engine._timers
         on_disk = app.database.read(lambda reader: reader.one(QUERIES.next_due, {"now": now}))
-        planned = next((timer.due for timer in self.clock.waiting() if timer is not timers._handle), None)
+        planned = self._next_planned()
         due = [timers.next_event(), on_disk[0] if on_disk else None, planned]
         return min((item for item in due if item is not None and item > now), default=None)
+
+    def _next_planned(self) -> Instant | None:
+        """What the test, or a service that goes by its clock, waits for."""
+        own = self.app.engine._timers._handle
+        return next((timer.due for timer in self.clock.waiting() if timer is not own), None)
 
     def when_idle(self) -> float | None:
         """The loop has nothing to do: let those go on who waited for that, or let the clock jump."""
@@ -423,7 +432,7 @@ class Harness:
         if app.engine.failure is not None:
             return self._settle_with(app.engine.failure)
         if not app.engine.is_quiet:
-            return None
+            return self._when_steps_are_under_way()
         if self._settling:
             return self._settle_with(None)
         if not self._awaited:
@@ -437,12 +446,26 @@ class Harness:
         self.clock.go_to(due)
         return 0
 
+    def _when_steps_are_under_way(self) -> float | None:
+        """A step may wait for an answer, a thread, or, within a service, for time to pass: then nothing comes unless the clock moves."""
+        is_watched = self._settling or self._awaited
+        return _MOMENT if is_watched and self._next_planned() is not None else None
+
     def when_silent(self) -> None:
         """The clock has nowhere to jump, and nothing has come from outside either."""
+        if not self.app.engine.is_quiet:
+            self._let_services_wait()
+            return
         reason = "everything waits, and nothing that could happen is left\n" + self._open_runs()
         for awaited in self._awaited:
             if not awaited.stuck.done():
                 awaited.stuck.set_exception(Stuck(awaited.run_id, reason))
+
+    def _let_services_wait(self) -> None:
+        if self._settling:
+            self._settle_with(None)
+        elif (due := self._next_due()) is not None:
+            self.clock.go_to(due)
 
     def _settle_with(self, failure: BaseException | None) -> float | None:
         settling, self._settling = self._settling, []

@@ -53,7 +53,7 @@ async def addresses_of(host: str, port: int, *, allow_private: bool) -> list[str
     allowed = [literal for literal in literals if allow_private or is_public(ip_address(literal))]
     if not allowed:
         raise ServiceRefused(
-            f"{host} is an address of this machine or of a private network ({', '.join(literals)}), to which no webhook is sent; "
+            f"{host} is an address of this machine or of a private network ({', '.join(literals)}), which nothing here connects to; "
             "if that is meant, allow it: --allow-private, or allow_private=True"
         )
     return allowed

@@ -46,7 +46,8 @@ async def read_metrics(request: Request, app: App, streams: Streams) -> Response
     state = request.app.state
     uptime = app.clock.monotonic() - state.began
     measured = await metrics.measure(app, version=version(), uptime=uptime, lag=state.lag, streams=streams)
-    return Response(metrics.as_text(measured), media_type=metrics.CONTENT_TYPE)
+    text = metrics.as_text(measured) + metrics.readings_as_text(await metrics.readings(app))
+    return Response(text, media_type=metrics.CONTENT_TYPE)
 
 
 @router.get("/api/status")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace import Event, Lifecycle, Pipeline, Retry, flow, on, publish, sleep, start, step, use
+from headrace import Event, EventType, Lifecycle, Pipeline, Retry, flow, on, publish, sleep, start, step, use
 from headrace.errors import Conflict, DefinitionError, NotFound, RunCancelled, RunFailed
 from headrace.testing import FAULT_POINTS, Harness
 
@@ -392,3 +392,25 @@ async def test_jobs_are_counted_and_listed_page_by_page() -> None:
 
         assert [job.id for job in first + second] == ["o-1", "o-4", "o-3", "o-2", "o-0"]
         assert await harness.app.job_counts(orders) == {"placed": 4, "packed": 1}
+
+
+@flow(id="weighing-{event.subject}")
+async def weighing(event: Event[Any]) -> str:
+    await publish("parcel.packed")
+    await publish("parcel.begun")
+    return "heavy"
+
+
+async def test_a_result_that_does_not_fit_its_event_fails_the_job() -> None:
+    """Done with data that nobody can read would be worse: whoever reads the history would meet the error, not whoever made it."""
+    works = [on("parcel.asked", weighing, job=parcels)]
+    post = Pipeline(
+        "post", flows=[weighing], lifecycles=[parcels], triggers=works, events=[EventType("parcel.delivered", int)]
+    )
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", subject="p-1")
+        await harness.settle()
+        history = await harness.app.job_history("parcel", "p-1")
+
+        assert history[-1].topic == "parcel.failed"
+        assert "parcel.delivered" in history[-1].data["error_message"]

@@ -35,7 +35,7 @@ from headrace.errors import (
     ServiceUnavailable,
     StoreError,
 )
-from headrace.testing import FAULT_POINTS, FakeDisk, Flaky, Harness, InvariantBroken, Stuck
+from headrace.testing import FAULT_POINTS, FakeDisk, Flaky, Harness, InvariantBroken, Stuck, VirtualClock
 
 MINUTE = timedelta(minutes=1)
 
@@ -586,3 +586,46 @@ def test_a_harness_without_anything_to_run_is_refused() -> None:
     """It would say that no flow is known, one line later and with less sense."""
     with pytest.raises(ConfigurationError, match="needs the pipelines"):
         Harness()
+
+
+class Turnstile:
+    """A service that lets one through each minute, by the clock of the test."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self._free_at = clock.moment
+        self.passed: list[datetime] = []
+
+    async def go_through(self) -> None:
+        self._free_at = due = max(self._free_at, self._clock.moment) + MINUTE
+        there = asyncio.Event()
+        self._clock.call_after(due - self._clock.moment, there.set)
+        await there.wait()
+        self.passed.append(self._clock.moment)
+
+
+@step
+async def go_through() -> None:
+    await use(Turnstile).go_through()
+
+
+@flow
+async def queue_up(people: int) -> int:
+    await asyncio.gather(*(go_through() for _ in range(people)))
+    return people
+
+
+async def test_services_may_go_by_the_clock_of_the_harness() -> None:
+    """A client that keeps to five requests a second is tested in no time, too."""
+    clock = VirtualClock()
+    turnstile = Turnstile(clock)
+    async with Harness(queue_up, ports=turnstile, clock=clock) as harness:
+        await harness.run(queue_up, 3)
+        run = await harness.start(queue_up, 2)
+        await harness.settle()
+        waiting = len(turnstile.passed)
+        await harness.advance(5 * MINUTE)
+
+        assert await run.result() == 2
+        assert waiting == 3
+        assert [moment - clock.moment for moment in turnstile.passed[-2:]] == [-4 * MINUTE, -3 * MINUTE]

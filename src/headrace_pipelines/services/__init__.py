@@ -1,0 +1,1 @@
+"""Outside services that two or more pipelines use."""

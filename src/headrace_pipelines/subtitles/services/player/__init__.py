@@ -1,0 +1,1 @@
+"""The media server that shows the videos."""

@@ -1,0 +1,1 @@
+"""Where subtitles are found."""

@@ -1,0 +1,1 @@
+"""Videos that lie on the web."""
