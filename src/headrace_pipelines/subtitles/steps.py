@@ -51,7 +51,7 @@ from headrace_pipelines.subtitles.store import Kept, Part, Store
 PATIENT = Retry(attempts=6, first=2, factor=4, ceiling=timedelta(minutes=10), jitter=0.5, on=ServiceUnavailable)
 WHEN_THERE_IS_SPACE = Retry(attempts=5, first=10, factor=4, ceiling=timedelta(minutes=10), on=files.DiskFull)
 UNTIL_SOMEBODY_PAYS = timedelta(hours=6)
-_KEPT_TEXTS = "translation"
+KEPT_TEXTS = "translation"
 """Instead of a provider's name: files that are translated, as they were when that began."""
 
 
@@ -349,7 +349,7 @@ async def open_translation(job: str, attempt: int, order: TranslationOrder) -> P
     roots = (*ports.policy.roots, ports.policy.output)
     content = await asyncio.to_thread(files.read_whole, Path(order.subtitle_file_path), roots, largest=formats.LARGEST)
     digest = sha256(content).hexdigest()
-    await store.keep_body(_KEPT_TEXTS, digest, Path(order.subtitle_file_path).name, content, now())
+    await store.keep_body(KEPT_TEXTS, digest, Path(order.subtitle_file_path).name, content, now())
     document, chunks = await asyncio.to_thread(_divided, store, digest, order)
     await store.begin_translation(job, attempt, chunks=len(chunks), cues=len(document.cues), at=now())
     return Plan(
@@ -358,7 +358,7 @@ async def open_translation(job: str, attempt: int, order: TranslationOrder) -> P
 
 
 def _divided(store: Store, digest: str, order: TranslationOrder) -> tuple[Document, tuple[Chunk, ...]]:
-    body = store.body(_KEPT_TEXTS, digest)
+    body = store.body(KEPT_TEXTS, digest)
     assert body is not None
     document = mend(formats.read(body[0], language=order.source_language, name=body[1]))
     cues = tuple(replace(cue, text=strip_marks(cue.text)) for cue in document.cues)
