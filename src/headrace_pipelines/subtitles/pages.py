@@ -58,7 +58,7 @@ async def overview(
         next=found.next,
         before=before,
         counts=_in_order(await app.job_counts(subtitles)),
-        status=state,
+        chosen=state,
         text=text,
         providers=[cards.provider(one) for one in await desk.standings(app)],
         languages=cards.suggestions([*first, *ports.policy.fallback]),
@@ -153,7 +153,8 @@ async def show_job(page: Page, id: UUID, joined: str = "") -> Response:
     app, job = page.app, await _job(page, id)
     store = Store(app.tables)
     extent = desk.extent_of(app, job)
-    taken = {(item.provider, item.file_id) for item in store.files_of(job.id)}
+    kept = store.files_of(job.id)
+    taken = {(item.provider, item.file_id) for item in kept}
     seen = await preview(app, job) if job.terminal else None
     return await page.show(
         "subtitle.html",
@@ -166,7 +167,8 @@ async def show_job(page: Page, id: UUID, joined: str = "") -> Response:
         preview=seen,
         taste=seen.lines[:_TASTE] if seen else (),
         address=cards.address(job),
-        can_reject=job.state == Status.DONE and bool(taken),
+        # Of a translation there is no next: the same words would be taken from what was paid for.
+        can_reject=job.state == Status.DONE and bool(kept) and kept[0].source is None,
         language=cards.language,
         timecode=timecode,
         joined=bool(joined),

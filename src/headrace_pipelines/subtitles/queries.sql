@@ -151,4 +151,4 @@ SELECT job, wanted, is_open FROM subtitles_asked WHERE video_url = :video_url OR
 
 -- name: media_named
 -- Videos of the library whose path ends so.
-SELECT facts FROM subtitles_media WHERE substr(path, -length(:ending)) = :ending ORDER BY path
+SELECT facts FROM subtitles_media WHERE substr(path, length(path) - length(:ending) + 1) = :ending ORDER BY path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -67,7 +67,7 @@ class Present:
 class Looked:
     media: Media
     present: tuple[Present, ...] = ()
-    """Those that people put there; what a machine made is not among them."""
+    """Those that are as good as one that is to be found: what a machine made, or somebody rejected, is not among them."""
 
     def path_of(self, wanted: Wanted) -> str | None:
         return next((item.path for item in self.present if item.wanted == wanted), None)
@@ -155,7 +155,8 @@ def _look_at_file(path: Path, order: Order, policy: Policy, store: Store) -> Loo
     present = [
         Present(path=str(path.with_name(item.name)), wanted=item.wanted) for item in beside if item.wanted is not None
     ]
-    return Looked(media=media, present=tuple(item for item in present if not _is_machine_made(store, item.path)))
+    denied = store.denied()
+    return Looked(media=media, present=tuple(item for item in present if not _may_be_replaced(store, item.path, denied)))
 
 
 def _named(path: Path, policy: Policy) -> str:
@@ -164,9 +165,10 @@ def _named(path: Path, policy: Policy) -> str:
     return str(path.relative_to(root))
 
 
-def _is_machine_made(store: Store, path: str) -> bool:
+def _may_be_replaced(store: Store, path: str, denied: Container[tuple[str, str]]) -> bool:
+    """What a machine made, and what somebody has rejected since we wrote it."""
     kept = store.file(path)
-    return kept is not None and kept.machine
+    return kept is not None and (kept.machine or (kept.provider, kept.file_id) in denied)
 
 
 @step(retry=PATIENT, timeout=timedelta(minutes=10))
