@@ -85,6 +85,10 @@ async def videotheque(folder: Path) -> AsyncIterator[Videotheque]:
             Harness(pipeline, ports=ports, clock=clock, store=folder / "headrace.db", replay_check=False, strict=False)
         )
         yield Videotheque(harness, root, local, await _an_evening(harness, root, folder, local))
+        # Whoever looks again for a year would be followed through all of it.
+        for run in await harness.app.runs(flow="subtitles.look_again", count=1_000):
+            if run.finished_at is None:
+                await harness.app.cancel(run.id)
 
 
 async def _an_evening(harness: Harness, root: Path, folder: Path, model: LocalLanguageModel) -> dict[str, str]:

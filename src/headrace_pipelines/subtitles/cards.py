@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ from headrace_pipelines.subtitles.rules.writing import is_right_to_left
 from headrace_pipelines.subtitles.services.subtitle_provider.port import Standing
 from headrace_pipelines.subtitles.store import Extent, Offers
 
+_EPISODE = re.compile(r"\b[Ss]\d{1,3}[Ee]\d{1,4}(?:[Ee]\d{1,4})*\b")
 _WORDS = {
     Status.PENDING: "asked for",
     Status.DOWNLOAD_QUEUED: "waits in line",
@@ -130,11 +132,19 @@ def card(job: SubtitleJob, progress: int, extent: Extent | None = None, *, now: 
     status = Status(job.state)
     parked = not job.terminal and job.data.retry_at is not None and job.data.retry_at > now
     return Card(
-        job=job, title=job.data.title or _file_name(job), word="waits for quota" if parked else _WORDS[status],
+        job=job, title=title(job), word="waits for quota" if parked else _WORDS[status],
         tone="paused" if parked else _TONES.get(status, "waiting"), progress=progress, language=wanted_name(_wanted(job)),
         detail=_detail(job, extent, is_parked=parked), until=job.data.retry_at if parked or status is Status.SUBTITLE_MISSING else None,
         is_moving=not job.terminal,
     )  # fmt: skip
+
+
+def title(job: SubtitleJob) -> str:
+    """What people call it; an episode with its number, which the title of a series leaves out."""
+    name = job.data.title or _file_name(job)
+    order = job.data.order
+    number = None if order is None else _EPISODE.search(order.video_url.rpartition("/")[2])
+    return name if number is None or _EPISODE.search(name) else f"{name} {number[0].upper()}"
 
 
 def _wanted(job: SubtitleJob) -> Wanted:

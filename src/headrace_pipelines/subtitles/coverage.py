@@ -70,7 +70,7 @@ async def library(
 
 def _library(app: Headrace, text: str, wanted: Wanted | None, cover: Cover | None, page: int) -> Library:
     policy, store = app.use(Ports).policy, Store(app.tables)
-    videos = [covered(title, policy.wanted, policy.same) for title in store.titles()]
+    videos = covered(store.titles(), policy.wanted, policy.same)
     found = chosen(videos, text=text, wanted=wanted, cover=cover)
     pages = max(1, -(-len(found) // ROWS))
     page = min(max(1, page), pages)

@@ -287,7 +287,7 @@ async def scan_now(page: Page) -> Response:
 async def show_dead(page: Page, did: Annotated[int, Query(ge=0)] = 0) -> Response:
     dead = await desk.dead(page.app)
     return await page.show(
-        "dead.html", live=True, causes=cards.causes(dead.jobs), letters=dead.letters, did=did, name=cards.wanted_name
+        "dead.html", live=True, causes=cards.causes(dead.jobs), letters=dead.letters, did=did, title=cards.title
     )
 
 

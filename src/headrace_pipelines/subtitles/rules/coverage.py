@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,7 +36,7 @@ class Title:
 
     video: VideoFile
     made: tuple[Made, ...] = ()
-    asked: Collection[Wanted] = ()
+    asked: frozenset[Wanted] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +60,19 @@ class Share:
         return 100 * self.counts[cover] / self.videos if self.videos else 0.0
 
 
-def covered(title: Title, wanted: Sequence[Wanted], same: SameLanguages = SAME_BY_DEFAULT) -> Covered:
-    return Covered(video=title.video, covers={one: _cover(title, one, same) for one in wanted})
+def covered(
+    titles: Iterable[Title], wanted: Sequence[Wanted], same: SameLanguages = SAME_BY_DEFAULT
+) -> tuple[Covered, ...]:
+    known: dict[object, Mapping[Wanted, Cover]] = {}
+    found = []
+    for title in titles:
+        # Of thousands of videos most are alike in this, and each is judged once.
+        alike = (title.video.subtitles, title.made, title.asked)
+        covers = known.get(alike)
+        if covers is None:
+            covers = known[alike] = {one: _cover(title, one, same) for one in wanted}
+        found.append(Covered(video=title.video, covers=covers))
+    return tuple(found)
 
 
 def _cover(title: Title, wanted: Wanted, same: SameLanguages) -> Cover:

@@ -193,7 +193,7 @@ async def test_what_kept_its_text_is_marked(house: House, browser: httpx2.AsyncC
 
     flagged = await see(browser, f"{job}/preview?flagged=true")
 
-    assert "1 kept as they were" in await see(browser, job)
+    assert "1 kept as it was" in await see(browser, job)
     assert "1 cue of 150" in flagged
     assert "kept as it was" in flagged
 
