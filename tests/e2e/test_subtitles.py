@@ -101,7 +101,7 @@ async def test_buttons_ask_before_they_act(scene: Scene, here: Viewer) -> None:
     await expect(dialog).to_be_visible()
     await dialog.get_by_role("button", name="Begin again").click()
 
-    await expect(here.page.locator("h1")).to_contain_text("attempt 2")
+    await expect(here.page.locator("h1")).to_contain_text("attempt 3")  # the scan has begun the second
 
 
 async def test_a_bar_of_the_coverage_leads_to_its_videos(here: Viewer) -> None:

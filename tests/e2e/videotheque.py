@@ -53,9 +53,7 @@ def subtitle(cues: int = 140) -> bytes:
         "Somewhere in the north, {}.",
     )
     return to_bytes(
-        write(
-            Cue(start=at * 3_000, end=at * 3_000 + 2_000, text=says[at % 4].format(at + 1)) for at in range(cues)
-        )
+        write(Cue(start=at * 3_000, end=at * 3_000 + 2_000, text=says[at % 4].format(at + 1)) for at in range(cues))
     )
 
 
@@ -107,7 +105,9 @@ async def _an_evening(harness: Harness, root: Path, folder: Path, model: LocalLa
     await harness.advance(timedelta(minutes=3))
     nothing = await desk.accept(harness.app, _order(root, 110, "he"))
     await harness.advance(timedelta(minutes=4))
-    failed = await desk.accept(harness.app, Order(video_url="https://films.invalid/a.mkv", video_title="A Film", language="fr"))
+    failed = await desk.accept(
+        harness.app, Order(video_url="https://films.invalid/a.mkv", video_title="A Film", language="fr")
+    )
     await harness.advance(timedelta(minutes=25))
     await harness.app.start(scan, "watcher")
     await harness.advance(timedelta(minutes=8))

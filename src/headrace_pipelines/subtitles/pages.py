@@ -15,7 +15,7 @@ from headrace_pipelines.subtitles import cards, coverage, desk
 from headrace_pipelines.subtitles.lifecycle import subtitles
 from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder, Wanted
 from headrace_pipelines.subtitles.ports import Policy, Ports
-from headrace_pipelines.subtitles.preview import Preview, preview
+from headrace_pipelines.subtitles.preview import preview
 from headrace_pipelines.subtitles.rules.coverage import Cover
 from headrace_pipelines.subtitles.rules.formats import LARGEST
 from headrace_pipelines.subtitles.rules.languages import UnknownLanguage, english_name, parse_language, parse_wanted
@@ -124,14 +124,20 @@ async def translate(page: Page) -> Response:
     async with page.form() as form:
         source, target = _language(form, "source"), _language(form, "target")
         if source == target:
-            raise ValueRefused(f"the file is in {english_name(source)} already; choose another language to translate to")
+            raise ValueRefused(
+                f"the file is in {english_name(source)} already; choose another language to translate to"
+            )
         chosen = form.uploads("file")
         if len(chosen) != 1:
             raise ValueRefused("choose or drop one subtitle file, such as an .srt")
         path = await desk.keep_upload(page.app, chosen[0].name, await chosen[0].read(), source)
         title = form.get("title", "").strip() or parse_release(path.name).title
     order = TranslationOrder(
-        subtitle_file_path=str(path), source_language=source, target_language=target, video_title=title, reason="requested"
+        subtitle_file_path=str(path),
+        source_language=source,
+        target_language=target,
+        video_title=title,
+        reason="requested",
     )
     accepted = await desk.accept_translation(page.app, order)
     return page.to(f"/jobs/{accepted.job.id}", joined="" if accepted.new else "1")

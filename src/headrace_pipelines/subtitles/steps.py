@@ -156,7 +156,9 @@ def _look_at_file(path: Path, order: Order, policy: Policy, store: Store) -> Loo
         Present(path=str(path.with_name(item.name)), wanted=item.wanted) for item in beside if item.wanted is not None
     ]
     denied = store.denied()
-    return Looked(media=media, present=tuple(item for item in present if not _may_be_replaced(store, item.path, denied)))
+    return Looked(
+        media=media, present=tuple(item for item in present if not _may_be_replaced(store, item.path, denied))
+    )
 
 
 def _named(path: Path, policy: Policy) -> str:

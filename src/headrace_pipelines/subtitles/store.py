@@ -262,7 +262,10 @@ def _titles(videos: _Rows, files: _Rows, wishes: _Rows) -> list[Title]:
     asked: dict[str, set[Wanted]] = {}
     for url, wanted in wishes:
         asked.setdefault(url, set()).add(_wanted(wanted))
-    return [Title(video=video, made=tuple(made.get(url, ())), asked=frozenset(asked.get(url, ()))) for video, url, _ in shelf]
+    return [
+        Title(video=video, made=tuple(made.get(url, ())), asked=frozenset(asked.get(url, ())))
+        for video, url, _ in shelf
+    ]
 
 
 # A library has thousands of videos, and from one look to the next hardly any is another.

@@ -81,7 +81,9 @@ def _cover(title: Title, wanted: Wanted, same: SameLanguages) -> Cover:
     by_people += [one.wanted for one in title.made if one.is_newer and not one.is_machine]
     if any(serves(have, wanted, same) for have in by_people):
         return Cover.PRESENT
-    there = [one.wanted for one in title.made if one.is_machine and (one.is_newer or one.wanted in title.video.subtitles)]
+    there = [
+        one.wanted for one in title.made if one.is_machine and (one.is_newer or one.wanted in title.video.subtitles)
+    ]
     if any(serves(have, wanted, same) for have in there):
         return Cover.MACHINE
     return Cover.WORKING if wanted in title.asked else Cover.MISSING
@@ -89,9 +91,7 @@ def _cover(title: Title, wanted: Wanted, same: SameLanguages) -> Cover:
 
 def shares(videos: Sequence[Covered], wanted: Sequence[Wanted]) -> tuple[Share, ...]:
     counted = {one: Counter(video.covers[one] for video in videos) for one in wanted}
-    return tuple(
-        Share(wanted=one, counts={cover: counted[one][cover] for cover in Cover}) for one in wanted
-    )
+    return tuple(Share(wanted=one, counts={cover: counted[one][cover] for cover in Cover}) for one in wanted)
 
 
 def chosen(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
-
 _NAME = "name"
 
 

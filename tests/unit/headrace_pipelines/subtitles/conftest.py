@@ -114,7 +114,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             )
         )  # fmt: skip
         translator = await stack.enter_async_context(OpenAiModel(model="stand-in", url=model.url, clock=clock))
-        policy = Policy(roots=(tmp_path / "library",), output=tmp_path / "output", fallback=("en",), wanted=(Wanted(language="he"),))
+        policy = Policy(
+            roots=(tmp_path / "library",), output=tmp_path / "output", fallback=("en",), wanted=(Wanted(language="he"),)
+        )
         ports = Ports(providers={client.name: client}, policy=policy, web=_NoWeb(), model=translator)
         harness = await stack.enter_async_context(Harness(pipeline, ports=ports, clock=clock))
         yield House(harness, ports, provider, model, policy.roots[0])

@@ -7,6 +7,7 @@ import pytest
 
 from headrace import Event, Job
 from headrace_pipelines.subtitles import cards
+from headrace_pipelines.subtitles.desk import SubtitleJob
 from headrace_pipelines.subtitles.lifecycle import (
     DownloadStarted,
     Failed,
@@ -24,10 +25,12 @@ from headrace_pipelines.subtitles.store import Extent, Offers
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SOON = NOW + timedelta(hours=2)
 ORDER = Order(video_url="file:///films/Tideland.S01E02.mkv", video_title="Tideland", language="he")
-SENT = TranslationOrder(subtitle_file_path="/out/film.en.srt", source_language="en", target_language="he", reason="requested")
+SENT = TranslationOrder(
+    subtitle_file_path="/out/film.en.srt", source_language="en", target_language="he", reason="requested"
+)
 
 
-def job(state: Status, **data: object) -> cards.SubtitleJob:
+def job(state: Status, **data: object) -> SubtitleJob:
     return Job(
         lifecycle="subtitle", id="j", state=state, terminal=state in {"done", "failed", "cancelled", "subtitle_missing"},
         generation=1, data=replace(JobData(order=ORDER), **data), created_at=NOW, updated_at=NOW,  # type: ignore[arg-type]
@@ -35,7 +38,7 @@ def job(state: Status, **data: object) -> cards.SubtitleJob:
 
 
 @pytest.mark.parametrize(
-    ("shown", "word", "tone", "detail"),
+    "shown, word, tone, detail",
     [
         (job(Status.DOWNLOAD_IN_PROGRESS), "is searched for", "running", ""),
         (job(Status.DOWNLOAD_IN_PROGRESS, retry_at=SOON, reason="no more"), "waits for quota", "paused", "no more"),
@@ -47,7 +50,7 @@ def job(state: Status, **data: object) -> cards.SubtitleJob:
         (job(Status.CANCELLED), "cancelled", "cancelled", ""),
     ],
 )
-def test_a_job_says_how_it_fares(shown: cards.SubtitleJob, word: str, tone: str, detail: str) -> None:
+def test_a_job_says_how_it_fares(shown: SubtitleJob, word: str, tone: str, detail: str) -> None:
     """In words that somebody who waits for a film understands."""
     extent = Extent(chunks=7, done=3, cached=1, cues=500, began_at=NOW)
     card = cards.card(shown, 50, extent, now=NOW)
@@ -108,7 +111,7 @@ def test_a_history_is_told_from_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "text"),
+    "data, text",
     [
         (ORDER, "Hebrew, by api"),
         (SENT, "English to Hebrew"),
@@ -140,7 +143,8 @@ def test_offers_say_what_spoke_for_and_against_them() -> None:
     ]
     rejections = ("", "split", "", "")
     scored = tuple(
-        Scored(candidate=one, score=90, matches=("hash",), rejected=why) for one, why in zip(candidates, rejections, strict=True)
+        Scored(candidate=one, score=90, matches=("hash",), rejected=why)
+        for one, why in zip(candidates, rejections, strict=True)
     )
     found = [
         Offers(attempt=2, language="he:hi", offers=scored),
@@ -155,7 +159,8 @@ def test_offers_say_what_spoke_for_and_against_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "left", "used", "percent"), [(100, 40, 60, 60.0), (20, 0, 20, 100.0), (None, 5, None, 0.0), (10, 12, 0, 0.0)]
+    "allowed, left, used, percent",
+    [(100, 40, 60, 60.0), (20, 0, 20, 100.0), (None, 5, None, 0.0), (10, 12, 0, 0.0)],
 )
 def test_a_quota_is_told_as_used(allowed: int | None, left: int, used: int | None, percent: float) -> None:
     """Providers count what is left; people ask how much they have used."""
@@ -167,7 +172,8 @@ def test_a_quota_is_told_as_used(allowed: int | None, left: int, used: int | Non
 def test_failures_are_grouped_by_cause() -> None:
     """One decision is enough for all that failed of the same."""
     failed = [
-        job(Status.FAILED, error_type=kind, retryable=kind == "disk_full") for kind in ("key_refused", "disk_full", "disk_full")
+        job(Status.FAILED, error_type=kind, retryable=kind == "disk_full")
+        for kind in ("key_refused", "disk_full", "disk_full")
     ]
     causes = cards.causes(failed)
 

@@ -75,7 +75,7 @@ async def test_the_same_request_joins_the_first(house: House, browser: httpx2.As
     assert "This had been asked for before" in await see(browser, second)
 
 
-@pytest.mark.parametrize(("typed", "known"), [("Hebrew", "he"), ("heb", "he"), (" pt_BR ", "pt-BR")])
+@pytest.mark.parametrize("typed, known", [("Hebrew", "he"), ("heb", "he"), (" pt_BR ", "pt-BR")])
 async def test_languages_are_typed_as_people_write_them(
     house: House, browser: httpx2.AsyncClient, typed: str, known: str
 ) -> None:
@@ -86,7 +86,7 @@ async def test_languages_are_typed_as_people_write_them(
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    "fields, said",
     [
         ({"url": "", "language": "he"}, "which video it is"),
         ({"url": "file:///nowhere/film.mkv", "language": "he"}, "media folders"),
@@ -158,7 +158,7 @@ async def test_a_subtitle_that_is_sent_is_translated_and_shown_side_by_side(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "more", "said"),
+    "name, content, more, said",
     [
         ("film.mkv", b"\x1aE\xdf\xa3", {}, "is no subtitle file"),
         ("film.srt", b"<html>no</html>", {}, "film.srt: "),
@@ -176,7 +176,9 @@ async def test_an_upload_that_is_of_no_use_is_refused(
     assert said in unescape(answer.text)
 
 
-async def test_an_upload_chooses_no_folder(house: House, browser: httpx2.AsyncClient, tmp_path: Path, film: Film) -> None:
+async def test_an_upload_chooses_no_folder(
+    house: House, browser: httpx2.AsyncClient, tmp_path: Path, film: Film
+) -> None:
     """Its name is anybody's text."""
     await upload(browser, "../../../escaped.srt", to_bytes(write(film(20))))
 
@@ -306,4 +308,3 @@ async def test_no_page_has_a_script_in_it(browser: httpx2.AsyncClient, path: str
 
 def test_there_are_enough_videos_to_choose_from() -> None:
     assert {101, 102, 110} <= {video.feature.id for video in DEMO}
-

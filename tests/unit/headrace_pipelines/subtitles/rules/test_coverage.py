@@ -20,7 +20,7 @@ MACHINE = Made(wanted=HE, is_machine=True)
 
 
 @pytest.mark.parametrize(
-    ("shown", "cover"),
+    "shown, cover",
     [
         (title(), Cover.MISSING),
         (title(EN), Cover.MISSING),

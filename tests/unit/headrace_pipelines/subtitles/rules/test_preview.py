@@ -64,7 +64,7 @@ def test_words_are_found_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "read"), [("{\\an8}<b>Up</b>", "Up"), ("a < b", "a < b"), ("{curly}", "{curly}"), ("♪ la ♪\n", "♪ la ♪")]
+    "text, read", [("{\\an8}<b>Up</b>", "Up"), ("a < b", "a < b"), ("{curly}", "{curly}"), ("♪ la ♪\n", "♪ la ♪")]
 )
 def test_what_only_players_understand_is_left_out(text: str, read: str) -> None:
     """People compare words, not tags."""
@@ -72,7 +72,7 @@ def test_what_only_players_understand_is_left_out(text: str, read: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "text"), [(0, "0:00.0"), (61_550, "1:01.5"), (3_723_400, "1:02:03.4"), (-5, "0:00.0")]
+    "milliseconds, text", [(0, "0:00.0"), (61_550, "1:01.5"), (3_723_400, "1:02:03.4"), (-5, "0:00.0")]
 )
 def test_times_are_as_short_as_can_be(milliseconds: int, text: str) -> None:
     """The column of times must not take the room of the words."""
