@@ -58,12 +58,12 @@ def subtitle(cues: int = 140) -> bytes:
 
 
 @asynccontextmanager
-async def videotheque(folder: Path) -> AsyncIterator[Videotheque]:
+async def videotheque(folder: Path, *, allowed: int = 100) -> AsyncIterator[Videotheque]:
     root, clock = folder / "library", VirtualClock(BEGINNING)
     lay_out(root)
     async with AsyncExitStack() as stack:
         provider = await stack.enter_async_context(
-            LocalSubtitles(demo_subtitles(), allowed=24, clock=clock, now=lambda: clock.moment)
+            LocalSubtitles(demo_subtitles(), allowed=allowed, clock=clock, now=lambda: clock.moment)
         )
         local = await stack.enter_async_context(LocalLanguageModel())
         client = await stack.enter_async_context(
@@ -84,7 +84,7 @@ async def videotheque(folder: Path) -> AsyncIterator[Videotheque]:
         )
         yield Videotheque(harness, root, local, await _an_evening(harness, root, folder, local))
         # Whoever looks again for a year would be followed through all of it.
-        for run in await harness.app.runs(flow="subtitles.look_again", count=1_000):
+        for run in await harness.app.runs(count=1_000):
             if run.finished_at is None:
                 await harness.app.cancel(run.id)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from headrace import Event
 from headrace_pipelines.subtitles.desk import SubtitleJob
@@ -193,7 +194,7 @@ def address(job: SubtitleJob) -> str:
     """Where the video lies; empty for what has none that would tell anybody anything."""
     order, translation = job.data.order, job.data.translation
     url = order.video_url if order is not None else translation.video_url if translation is not None else ""
-    return "" if is_name(url) else url
+    return "" if is_name(url) else unquote(url.removeprefix("file://")) if url.startswith("file:") else url
 
 
 # --- what happened -----------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_an_episode_is_called_by_its_number() -> None:
 
 
 def test_an_address_that_tells_nothing_is_not_shown() -> None:
-    assert cards.address(job(Status.DONE)) == ORDER.video_url
+    assert cards.address(job(Status.DONE)) == "/films/Tideland.S01E02.mkv"
     assert cards.address(job(Status.DONE, order=replace(ORDER, video_url="name:Film.mkv"))) == ""
 
 
