@@ -24,13 +24,20 @@ from headrace_pipelines.subtitles.rules.unfit import NotASubtitle
 from headrace_pipelines.subtitles.rules.webhook import Added
 from headrace_pipelines.subtitles.scanning import scan
 from headrace_pipelines.subtitles.services.subtitle_provider.port import Standing
-from headrace_pipelines.subtitles.store import Extent, Store
+from headrace_pipelines.subtitles.store import Extent, Kept, Store
 
 if TYPE_CHECKING:
     from headrace import Headrace
 
 SubtitleJob = Job[JobData]
 _PAGE = 500
+_OPEN = (
+    Status.TRANSLATE_IN_PROGRESS,
+    Status.DOWNLOAD_IN_PROGRESS,
+    Status.TRANSLATE_QUEUED,
+    Status.DOWNLOAD_QUEUED,
+    Status.PENDING,
+)
 _UPLOADS = "uploads"
 _LONGEST_UPLOAD = 180
 """Bytes of a name; the language is still to be added."""
@@ -137,6 +144,15 @@ async def jobs(
     return Page(jobs=tuple(found[:count]), next=None if is_last else found[count - 1].position)
 
 
+async def under_way(app: Headrace, *, count: int) -> tuple[SubtitleJob, ...]:
+    """Jobs that somebody works for or that wait, those that are furthest first."""
+    found: list[SubtitleJob] = []
+    for state in _OPEN:
+        if len(found) < count:
+            found += (await jobs(app, state=state, count=count - len(found))).jobs
+    return tuple(found)
+
+
 async def dead(app: Headrace) -> Dead:
     """What could not be done: jobs that failed for good, and events that no consumer could handle."""
     failed = (await jobs(app, state=Status.FAILED, count=_PAGE)).jobs
@@ -146,10 +162,10 @@ async def dead(app: Headrace) -> Dead:
 
 async def reject(app: Headrace, job: SubtitleJob) -> None:
     """The subtitle is bad: never use it again, and take the next best."""
-    kept = Store(app.tables).files_of(job.id)
-    if not kept or job.state != Status.DONE:
+    kept = result_of(app, job)
+    if kept is None or job.state != Status.DONE:
         raise Conflict(f"job {job.id} has no subtitle to reject; its status is {job.state}")
-    await Store(app.tables).deny(kept[0].provider, kept[0].file_id, "rejected by a person", app.now())
+    await Store(app.tables).deny(kept.provider, kept.file_id, "rejected by a person", app.now())
     await app.retry_job(subtitles, job.id)
 
 
@@ -188,9 +204,16 @@ async def keep_upload(app: Headrace, name: str, content: bytes, language: str) -
     return path
 
 
+def result_of(app: Headrace, job: SubtitleJob) -> Kept | None:
+    """What was written for a job in the end, and not on the way there; None for what was there before."""
+    return next((item for item in Store(app.tables).files_of(job.id) if item.path == job.data.path), None)
+
+
 def result_path(app: Headrace, job: SubtitleJob, wanted: str | None = None) -> str | None:
-    """The newest file that was written for a job, in this language with its flags."""
-    kept = [item for item in Store(app.tables).files_of(job.id) if wanted is None or item.language == wanted]
+    """The file that came of a job; with ``wanted`` the one in this language with its flags, also of those on the way."""
+    if wanted is None:
+        return job.data.path
+    kept = [item for item in Store(app.tables).files_of(job.id) if item.language == wanted]
     return kept[0].path if kept else job.data.path
 
 

@@ -27,7 +27,7 @@ from headrace_pipelines.subtitles.store import Store
 
 pages = Pages(__name__, title="Subtitles")
 
-_JOBS, _CUES, _TASTE = 20, 100, 8
+_JOBS, _MOVING, _CUES, _TASTE = 20, 10, 100, 8
 _ROOM_FOR_FIELDS = 64 * 1024
 Number = Annotated[int, Query(ge=1, le=1_000_000)]
 
@@ -49,12 +49,15 @@ async def overview(
     ports, app = page.use(Ports), page.app
     state = Status(status) if status in set(Status) else None
     found = await desk.jobs(app, state=state, text=text.strip(), before=before, count=_JOBS)
+    moving = await desk.under_way(app, count=_MOVING) if not (state or text.strip() or before) else ()
+    apart = {job.id for job in moving}
     first = [wanted.language for wanted in ports.policy.wanted]
     return await page.show(
         "overview.html",
         live=before is None,
         ports=ports,
-        cards=[_card(page, job) for job in found.jobs],
+        moving=[_card(page, job) for job in moving],
+        cards=[_card(page, job) for job in found.jobs if job.id not in apart],
         next=found.next,
         before=before,
         counts=_in_order(await app.job_counts(subtitles)),
@@ -159,8 +162,8 @@ async def show_job(page: Page, id: UUID, joined: str = "") -> Response:
     app, job = page.app, await _job(page, id)
     store = Store(app.tables)
     extent = desk.extent_of(app, job)
-    kept = store.files_of(job.id)
-    taken = {(item.provider, item.file_id) for item in kept}
+    taken = {(item.provider, item.file_id) for item in store.files_of(job.id)}
+    result = desk.result_of(app, job)
     seen = await preview(app, job) if job.terminal else None
     return await page.show(
         "subtitle.html",
@@ -174,7 +177,7 @@ async def show_job(page: Page, id: UUID, joined: str = "") -> Response:
         taste=seen.lines[:_TASTE] if seen else (),
         address=cards.address(job),
         # Of a translation there is no next: the same words would be taken from what was paid for.
-        can_reject=job.state == Status.DONE and bool(kept) and kept[0].source is None,
+        can_reject=job.state == Status.DONE and result is not None and result.source is None,
         language=cards.language,
         timecode=timecode,
         joined=bool(joined),

@@ -45,8 +45,7 @@ class Preview:
 async def preview(app: Headrace, job: desk.SubtitleJob) -> Preview | None:
     """None: the job has no subtitle yet."""
     store = Store(app.tables)
-    kept = next(iter(store.files_of(job.id)), None)
-    path = kept.path if kept is not None else job.data.path
+    kept, path = desk.result_of(app, job), job.data.path
     if path is None:
         return None
     language = parse_wanted(kept.language).language if kept is not None else job.data.language or ""
