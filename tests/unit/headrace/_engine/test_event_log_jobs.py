@@ -450,3 +450,20 @@ async def test_an_end_may_be_told_by_a_value_of_the_declared_type() -> None:
 
         assert history[-1].data == Lost("cancelled")
         assert harness.app.failure is None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    error_message: str
+    error_type: str = ""
+
+
+async def test_a_job_that_nobody_works_for_is_cancelled_in_the_type_of_its_event() -> None:
+    """What the runtime says itself is plain JSON, and has to become what the event declares."""
+    post = Pipeline("post", flows=[], lifecycles=[lost_parcels], events=[EventType("parcel.lost", Stopped)])
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", subject="p-1")
+        await harness.app.cancel_job("parcel", "p-1")
+        history = await harness.app.job_history("parcel", "p-1")
+
+        assert history[-1].data == Stopped("cancelled by a person", "cancelled")

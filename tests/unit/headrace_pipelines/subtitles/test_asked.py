@@ -27,7 +27,7 @@ async def test_who_waits_for_what_is_known_without_asking_jobs(house: House) -> 
 
 async def test_what_waits_for_quota_is_being_worked_on(house: House) -> None:
     """The library must not call it missing, or somebody asks again."""
-    house.provider.allowed = 0
+    house.provider.has_left(0)
     order = house.order(101, "he")
     await house.ask(101, "he")
     await house.harness.advance(timedelta(minutes=2))

@@ -3,8 +3,6 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-import pytest
-
 from headrace_pipelines.subtitles.coverage import ROWS, last_scan, library
 from headrace_pipelines.subtitles.model import Wanted
 from headrace_pipelines.subtitles.rules.coverage import Cover
@@ -49,7 +47,7 @@ async def test_a_page_is_a_page(house: House) -> None:
 
     assert (last.videos, last.pages, last.page, len(last.entries)) == (2 * ROWS + 1, 3, 3, 1)
     assert (await library(house.harness.app, text="0007")).found == 1
-    assert [one.name for one in (await library(house.harness.app, page=2)).entries][0] == f"{ROWS:04}.mkv"
+    assert (await library(house.harness.app, page=2)).entries[0].name == f"{ROWS:04}.mkv"
 
 
 async def test_the_last_scan_tells_what_it_came_to(house: House) -> None:
@@ -62,7 +60,6 @@ async def test_the_last_scan_tells_what_it_came_to(house: House) -> None:
     assert (told.summary.videos, told.summary.asked, told.is_going_on) == (1, 1, False)
 
 
-@pytest.mark.filterwarnings("ignore")
 async def test_videos_are_found_by_their_names(house: House) -> None:
     """The whole name: ``b.mkv`` is not ``ab.mkv``."""
     names = ("ab.mkv", "x/b.mkv")
