@@ -76,6 +76,7 @@ def test_an_episode_is_called_by_its_number() -> None:
 
 
 def test_an_address_that_tells_nothing_is_not_shown() -> None:
+    """A made-up address in place of a path would only puzzle people."""
     assert cards.address(job(Status.DONE)) == "/films/Tideland.S01E02.mkv"
     assert cards.address(job(Status.DONE, order=replace(ORDER, video_url="name:Film.mkv"))) == ""
 
@@ -183,6 +184,7 @@ def test_failures_are_grouped_by_cause() -> None:
 
 
 def test_languages_have_names_and_directions() -> None:
+    """Codes are for machines; and a page that does not know the direction shows Hebrew the wrong way round."""
     assert cards.language("he") == cards.Language(tag="he", name="Hebrew", direction="rtl")
     assert cards.language("").name == "unknown"
     assert cards.wanted_name(Wanted(language="pt-BR", hearing_impaired=True, forced=True)) == (

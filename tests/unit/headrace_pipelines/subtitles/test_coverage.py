@@ -51,6 +51,7 @@ async def test_a_page_is_a_page(house: House) -> None:
 
 
 async def test_the_last_scan_tells_what_it_came_to(house: House) -> None:
+    """Whoever pressed the button wants to know what it did."""
     assert await last_scan(house.harness.app) is None
     await scanned(house, 101)
     told = await last_scan(house.harness.app)

@@ -27,6 +27,7 @@ async def test_what_somebody_rejects_is_not_found_again_beside_its_video(house: 
 
 
 async def test_nothing_can_be_rejected_before_it_is_there(house: House) -> None:
+    """Somebody presses the button of a page that is older than the job."""
     job = (await house.ask(110, "he")).job
 
     with pytest.raises(Conflict, match="no subtitle to reject"):
@@ -61,6 +62,7 @@ async def test_a_long_name_leaves_room_for_a_language(house: House, film: Film) 
 
 
 async def test_a_scan_needs_folders(house: House) -> None:
+    """The error names the setting, since nobody would guess it."""
     object.__setattr__(house.ports.policy, "roots", ())
 
     with pytest.raises(Conflict, match="HEADRACE_SUBTITLES_ROOTS"):

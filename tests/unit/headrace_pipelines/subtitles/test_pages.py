@@ -307,4 +307,5 @@ async def test_no_page_has_a_script_in_it(browser: httpx2.AsyncClient, path: str
 
 
 def test_there_are_enough_videos_to_choose_from() -> None:
+    """The tests above ask for these by their numbers."""
     assert {101, 102, 110} <= {video.feature.id for video in DEMO}

@@ -28,6 +28,7 @@ async def test_a_translation_stands_beside_what_it_was_translated_from(house: Ho
 
 
 async def test_what_was_found_stands_alone(house: House) -> None:
+    """There is no original to be shown beside it."""
     id, _ = await seen(house, 101, "he")
     found = await preview(house.harness.app, await house.job(id))
 
@@ -50,6 +51,7 @@ async def test_a_file_that_is_gone_or_broken_is_told(house: House) -> None:
 
 
 async def test_before_the_end_there_is_nothing(house: House) -> None:
+    """A page of a job that waits must not look for a file."""
     job = (await house.ask(101, "he")).job
 
     assert await preview(house.harness.app, job) is None
