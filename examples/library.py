@@ -91,7 +91,7 @@ def main() -> int:
                 input(f"\nLook at it: {address}/p/subtitles/  (Enter ends the demonstration) ")
         finally:
             process.terminate()
-            process.wait()
+            process.communicate()
     return 0 if held else 1
 
 

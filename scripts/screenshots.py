@@ -7,6 +7,7 @@ import io
 import shutil
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from PIL import Image
@@ -18,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 from tests.e2e.browser import chromium, viewer  # noqa: E402 - the path had to be known first
 from tests.e2e.exhibition import exhibition, shown  # noqa: E402
 from tests.e2e.recordings import recordings  # noqa: E402
+from tests.e2e.videotheque import HOME, Videotheque, videotheque  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 PAGES = {
@@ -42,6 +44,7 @@ PAGES = {
 }
 LOOKS = {"light": 1, "phone": 2}
 COLOURS = 256
+SEEN_AT = datetime(2026, 11, 19, 7, 30, tzinfo=UTC)
 # A player draws itself when it knows how long its sound is.
 PLAYERS = """Promise.all([...document.querySelectorAll("audio")].map(one => one.readyState || new Promise(known => one.onloadedmetadata = known)))
   .then(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))))"""
@@ -58,19 +61,29 @@ async def take_pictures() -> None:
             await _all(browser, address, PAGES)
         async with recordings(folder) as harness, shown(harness) as address:
             await _all(browser, address, {"pages": "/p/sounds/"})
+        async with videotheque(folder, allowed=20) as place, shown(place.harness) as address:
+            await _all(browser, address, _subtitles(place), prefix="subtitles", at=place.harness.app.now())
     shutil.rmtree(folder)
 
 
-async def _all(browser: Browser, address: str, pages: dict[str, str]) -> None:
+def _subtitles(place: Videotheque) -> dict[str, str]:
+    sent, found = place.jobs["sent"], place.jobs["found"]
+    pages = {"overview": "/", "request": f"/jobs/{found}", "library": "/library", "dead": "/dead"}
+    return {name: HOME + path for name, path in (pages | {"preview": f"/jobs/{sent}/preview"}).items()}
+
+
+async def _all(
+    browser: Browser, address: str, pages: dict[str, str], *, prefix: str = "dashboard", at: datetime = SEEN_AT
+) -> None:
     for look, scale in LOOKS.items():
         for name, path in pages.items():
-            picture = await _picture(browser, address, look, scale, path)
-            _keep(picture, IMAGES / f"dashboard-{name}-{look}.png")
+            picture = await _picture(browser, address, look, scale, path, at)
+            _keep(picture, IMAGES / f"{prefix}-{name}-{look}.png")
 
 
-async def _picture(browser: Browser, address: str, look: str, scale: int, path: str) -> bytes:
+async def _picture(browser: Browser, address: str, look: str, scale: int, path: str, at: datetime) -> bytes:
     async with viewer(browser, address, look, device_scale_factor=scale) as here:
-        await here.page.clock.set_fixed_time("2026-11-19T07:30:00Z")
+        await here.page.clock.set_fixed_time(at)
         await here.go(path)
         await here.page.evaluate("document.fonts.ready")
         await here.page.evaluate(PLAYERS)

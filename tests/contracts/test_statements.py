@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ from headrace._store.postgres_connection import Session, connect
 from headrace._store.postgres_migration import migrate
 from headrace._store.postgres_text import text_of
 from headrace._store.statements import parse
+from headrace_pipelines import subtitles
 from tests.servers import PostgresServer
 from tests.tree import SOURCE, files
 
@@ -34,15 +36,26 @@ def statements() -> Iterator[tuple[str, Statement]]:
 
 
 ALL = dict(statements())
+OF_PIPELINES = [
+    statement
+    for pipeline in (subtitles.pipeline,)
+    if pipeline.tables is not None
+    for migration in pipeline.tables.migrations
+    for statement in migration
+]
+"""What makes the tables that pipelines bring along."""
 FOR_BOTH = [name for name in ALL if "/postgres.sql:" not in name]
 
 
 @pytest.fixture(scope="module")
 def schema(postgres_server: PostgresServer) -> Iterator[Session]:
-    place = PostgresUrl(postgres_server.url, "statements")
+    place = PostgresUrl(postgres_server.url, f"statements_{os.getpid()}")
     connection = connect(place, writes=True)
     session = Session(connection)
     migrate(session, place.schema, owns=True)
+    with connection.transaction():
+        for statement in OF_PIPELINES:
+            connection.execute(text_of(statement).sql)
     yield session
     connection.close()
 
@@ -65,6 +78,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
     path = tmp_path_factory.mktemp("statements") / "store.db"
     connection = open_for_writing(path, mode="test")
     migrate_file(connection, path)
+    for statement in OF_PIPELINES:
+        connection.execute(statement.sql)
     yield connection
     connection.close()
 

@@ -82,14 +82,14 @@ def test_the_demo_finds_what_it_promised(tmp_path: Path) -> None:
     lines = run_example("demo.py", tmp_path)
 
     assert [line for line in lines if line.startswith("NO")] == []
-    assert len([line for line in lines if line.startswith("yes")]) == 4
+    assert len([line for line in lines if line.startswith("yes")]) == 8
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_examples_are_short(path: Path) -> None:
     """A newcomer reads an example to its end only if it fits on one screen."""
-    limit = 90 if path.name == "demo.py" else 60
+    limit = 120 if path.name in ("demo.py", "library.py") else 60  # what `make demo` shows, and nobody writes after
 
     assert len(path.read_text("utf-8").splitlines()) < limit
 

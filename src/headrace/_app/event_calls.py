@@ -161,7 +161,7 @@ class EventCalls:
         if not declared.ends:
             raise Conflict(f"nothing works for job {id!r}; publish the event that ends it")
         data = {"error_type": "cancelled", "error_message": "cancelled by a person"}
-        await self.publish(declared.ends["cancelled"][0], data, subject=declared.job(id))
+        await self.publish(declared.ends["cancelled"][0], data, subject=declared.job(id), plain=True)
 
     def _lifecycle(self, lifecycle: str | Lifecycle[Any]) -> Lifecycle[Any]:
         return self.registry.catalogue.lifecycle(lifecycle if isinstance(lifecycle, str) else lifecycle.name)

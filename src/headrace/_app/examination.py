@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from headrace._app.listing import counts_of, newest
+from headrace._app.watchers import WatcherView
 from headrace._base.clock import from_datetime
 from headrace._base.wording import count
 from headrace._bridge.model import BridgeView
@@ -124,6 +125,16 @@ def examine_bridge(bridge: BridgeView) -> Finding:
     if refused:
         return Finding("warn", bridge.name, f"{detail}; {count(refused, 'message')} refused", "see: log event feed.refused; they wait in QUEUE.dead")  # fmt: skip
     return Finding("ok", bridge.name, detail)
+
+
+def examine_watcher(watcher: WatcherView) -> Finding:
+    """Whether something outside is being watched."""
+    if watcher.state == "waiting" and watcher.next_at is not None:
+        failed = f"failed {count(watcher.failures, 'time')}, last with {watcher.error}"
+        return Finding("warn", watcher.name, failed, f"it is begun again at {_utc(watcher.next_at)}")
+    return Finding(
+        "ok", watcher.name, f"{'watches' if watcher.state == 'running' else 'ended'} since {_utc(watcher.since)}"
+    )
 
 
 def _encryption(reader: Reader) -> Iterator[Finding]:

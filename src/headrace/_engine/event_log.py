@@ -129,7 +129,7 @@ class EventLog:
     def _end_data(self, topic: str, value: object, lifecycle: Lifecycle[Any]) -> tuple[str, bytes, int]:
         """The event that tells an end. A result that its type does not take is a failure, and one that is not told would be worse."""
         try:
-            return topic, *self.catalogue.topics.encode_plain(topic, value)
+            return topic, *self._encoded_end(topic, value)
         except ValueRefused as refused:
             told = {"error_type": "ValueRefused", "error_message": str(refused)}
         failed = lifecycle.ends["failed"][0]
@@ -137,6 +137,13 @@ class EventLog:
             return failed, *self.catalogue.topics.encode_plain(failed, told)
         except ValueRefused:
             return failed, json.dumps(told).encode(), 1
+
+    def _encoded_end(self, topic: str, value: object) -> tuple[bytes, int]:
+        """A result is plain JSON; a function of ``ends=`` may as well give a value of the type that the event declares."""
+        try:
+            return self.catalogue.topics.encode_plain(topic, value)
+        except TypeError:
+            return self.catalogue.topics.encode(topic, value)
 
     def is_wanted(self, tx: Transaction, job: JobOfRun | None) -> bool:
         """Whether a run is to begin for this job: not when the job has ended, or is in another generation than the event that asks for it."""

@@ -58,5 +58,6 @@ pipeline = Pipeline(
     tables="headrace_pipelines.subtitles",
     settings=Settings,
     routes="headrace_pipelines.subtitles.routes:router",
+    pages="headrace_pipelines.subtitles.pages:pages",
     wire=wire,
 )

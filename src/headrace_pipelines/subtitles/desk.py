@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace import Job
 from headrace.errors import Conflict, JobNotFound, ValueRefused
@@ -14,18 +15,32 @@ from headrace_pipelines.subtitles import files
 from headrace_pipelines.subtitles.lifecycle import DOWNLOAD_REQUESTED, MANAGER, TRANSLATE_REQUESTED, JobData, subtitles
 from headrace_pipelines.subtitles.model import Order, Status, TranslationOrder, Wanted
 from headrace_pipelines.subtitles.ports import Policy, Ports
-from headrace_pipelines.subtitles.rules import naming
+from headrace_pipelines.subtitles.rules import formats, naming
+from headrace_pipelines.subtitles.rules.encoding import EncodingUnknown
 from headrace_pipelines.subtitles.rules.formats import LARGEST
 from headrace_pipelines.subtitles.rules.identity import fingerprint, job_of_order, job_of_translation
-from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, path_of, url_of
+from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, path_of, url_of, url_of_name
+from headrace_pipelines.subtitles.rules.unfit import NotASubtitle
 from headrace_pipelines.subtitles.rules.webhook import Added
-from headrace_pipelines.subtitles.store import Extent, Store
+from headrace_pipelines.subtitles.scanning import scan
+from headrace_pipelines.subtitles.services.subtitle_provider.port import Standing
+from headrace_pipelines.subtitles.store import Extent, Kept, Store
 
 if TYPE_CHECKING:
     from headrace import Headrace
 
 SubtitleJob = Job[JobData]
 _PAGE = 500
+_OPEN = (
+    Status.TRANSLATE_IN_PROGRESS,
+    Status.DOWNLOAD_IN_PROGRESS,
+    Status.TRANSLATE_QUEUED,
+    Status.DOWNLOAD_QUEUED,
+    Status.PENDING,
+)
+_UPLOADS = "uploads"
+_LONGEST_UPLOAD = 180
+"""Bytes of a name; the language is still to be added."""
 _AGAIN = {Status.FAILED, Status.CANCELLED, Status.SUBTITLE_MISSING}
 
 
@@ -96,6 +111,12 @@ def _fingerprint_of(path: Path, policy: Policy) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dead:
+    jobs: tuple[SubtitleJob, ...]
+    letters: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     jobs: tuple[SubtitleJob, ...]
     next: int | None
@@ -103,18 +124,97 @@ class Page:
 
 
 async def jobs(
-    app: Headrace, *, state: Status | None = None, language: str | None = None, before: int | None = None, count: int
+    app: Headrace,
+    *,
+    state: Status | None = None,
+    language: str | None = None,
+    text: str = "",
+    before: int | None = None,
+    count: int,
 ) -> Page:
     """Jobs, the one that moved last first."""
     found: list[SubtitleJob] = []
     while True:
-        page = await app.jobs(subtitles, state=state, before=before, count=_PAGE)
+        page = await app.jobs(subtitles, state=state, search=text or None, before=before, count=_PAGE)
         found += [job for job in page if language is None or job.data.wanted_language == language]
         if len(found) >= count or len(page) < _PAGE:
             break
         before = page[-1].position
     is_last = len(found) <= count and len(page) < _PAGE
     return Page(jobs=tuple(found[:count]), next=None if is_last else found[count - 1].position)
+
+
+async def under_way(app: Headrace, *, count: int) -> tuple[SubtitleJob, ...]:
+    """Jobs that somebody works for or that wait, those that are furthest first."""
+    found: list[SubtitleJob] = []
+    for state in _OPEN:
+        if len(found) < count:
+            found += (await jobs(app, state=state, count=count - len(found))).jobs
+    return tuple(found)
+
+
+async def dead(app: Headrace) -> Dead:
+    """What could not be done: jobs that failed for good, and events that no consumer could handle."""
+    failed = (await jobs(app, state=Status.FAILED, count=_PAGE)).jobs
+    letters = await app.dead_letters()
+    return Dead(jobs=failed, letters=tuple(one for one in letters if one.subscription.startswith("subtitles.")))
+
+
+async def reject(app: Headrace, job: SubtitleJob) -> None:
+    """The subtitle is bad: never use it again, and take the next best."""
+    kept = result_of(app, job)
+    if kept is None or job.state != Status.DONE:
+        raise Conflict(f"job {job.id} has no subtitle to reject; its status is {job.state}")
+    await Store(app.tables).deny(kept.provider, kept.file_id, "rejected by a person", app.now())
+    await app.retry_job(subtitles, job.id)
+
+
+async def standings(app: Headrace) -> list[Standing]:
+    """How things stand with each provider, as far as that is known without asking."""
+    return [await provider.standing() for provider in app.use(Ports).providers.values()]
+
+
+async def begin_scan(app: Headrace, requested_by: str) -> str:
+    """The run that looks through the media folders."""
+    if not app.use(Ports).policy.roots:
+        raise Conflict("there is no media folder to scan; set HEADRACE_SUBTITLES_ROOTS")
+    return (await app.start(scan, requested_by)).id
+
+
+def address_of(app: Headrace, name: str, size: int) -> str:
+    """The address of a video of which somebody's browser knows name and size: the one in the library, or the name alone."""
+    same = [video for video in Store(app.tables).media_named(Path(name).name) if video.size == size]
+    return url_of(same[0].path) if len(same) == 1 else url_of_name(name)
+
+
+async def keep_upload(app: Headrace, name: str, content: bytes, language: str) -> Path:
+    """A subtitle that somebody sent, in a folder of its own, if it is one."""
+    output = app.use(Ports).policy.output
+    given = Path(name)
+    plain = naming.shorten(given.stem, _LONGEST_UPLOAD) + given.suffix
+    if given.suffix.lower() not in naming.SUBTITLE_EXTENSIONS:
+        raise ValueRefused(f"{name!r} is no subtitle file; there are {', '.join(sorted(naming.SUBTITLE_EXTENSIONS))}")
+    path = output / _UPLOADS / sha256(content).hexdigest()[:16] / plain
+    try:
+        await asyncio.to_thread(formats.read, content, language=language, name=plain)
+        await asyncio.to_thread(files.make_folder, path.parent)
+        await asyncio.to_thread(files.place, path, content, roots=(output,))
+    except (files.FileError, NotASubtitle, EncodingUnknown) as error:
+        raise ValueRefused(f"{name}: {error}") from error
+    return path
+
+
+def result_of(app: Headrace, job: SubtitleJob) -> Kept | None:
+    """What was written for a job in the end, and not on the way there; None for what was there before."""
+    return next((item for item in Store(app.tables).files_of(job.id) if item.path == job.data.path), None)
+
+
+def result_path(app: Headrace, job: SubtitleJob, wanted: str | None = None) -> str | None:
+    """The file that came of a job; with ``wanted`` the one in this language with its flags, also of those on the way."""
+    if wanted is None:
+        return job.data.path
+    kept = [item for item in Store(app.tables).files_of(job.id) if item.language == wanted]
+    return kept[0].path if kept else job.data.path
 
 
 async def is_there(path: str) -> bool:

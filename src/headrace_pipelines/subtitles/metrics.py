@@ -1,4 +1,4 @@
-"""The metrics consumer: what the events of jobs say, counted once each, whatever restarts or is delivered twice."""
+"""The consumer: what the events of jobs say, counted once each, whatever restarts or is delivered twice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headrace import Event, Tables, Transaction, step
+from headrace_pipelines.subtitles.asked import follow
 from headrace_pipelines.subtitles.lifecycle import (
     Failed,
     Missing,
@@ -39,7 +40,8 @@ _SECONDS = (5, 15, 60, 300, 900, 3600)
 
 @step(transactional=True)
 def consumer(tx: Transaction, event: Event[Any]) -> None:
-    """Count an event in the transaction that moves the cursor."""
+    """Count an event, and note who waits for what, in the transaction that moves the cursor."""
+    follow(tx, event)
     count(tx, ((name, json.dumps(labels, sort_keys=True), value) for name, labels, value in _counted(event)))
 
 

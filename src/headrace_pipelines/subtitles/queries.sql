@@ -127,3 +127,32 @@ SELECT name, labels, value FROM subtitles_counts ORDER BY name, labels
 -- name: reset_counts
 -- Count from the beginning: before the log is read once more.
 DELETE FROM subtitles_counts
+
+-- name: note_asked
+-- A subtitle is asked for.
+INSERT INTO subtitles_asked (job, video_url, wanted, is_open) VALUES (:job, :video_url, :wanted, 1)
+ON CONFLICT (job) DO UPDATE SET video_url = excluded.video_url, wanted = excluded.wanted, is_open = 1
+
+-- name: mark_asked
+-- The job has ended, or begins again.
+UPDATE subtitles_asked SET is_open = :is_open WHERE job = :job
+
+-- name: asked
+-- All subtitles that somebody works for.
+SELECT video_url, wanted FROM subtitles_asked WHERE is_open = 1
+
+-- name: shelf
+-- The library as it was seen last, and when that changed for each video.
+SELECT facts, at FROM subtitles_media ORDER BY path
+
+-- name: made
+-- What was written, beside which video, and by whom.
+SELECT video_url, language, machine, at FROM subtitles_files
+
+-- name: asked_for
+-- The jobs that were ever asked for of a video.
+SELECT job, wanted, is_open FROM subtitles_asked WHERE video_url = :video_url ORDER BY wanted
+
+-- name: media_named
+-- Videos of the library whose path ends so.
+SELECT facts FROM subtitles_media WHERE substr(path, length(path) - length(:ending) + 1) = :ending ORDER BY path

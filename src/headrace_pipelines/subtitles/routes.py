@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.routing import APIRoute
 
 from headrace import Event
-from headrace.errors import Conflict, JobNotFound, NotFound, ValueRefused
+from headrace.errors import JobNotFound, NotFound, ValueRefused
 from headrace.web import App
 from headrace_pipelines.subtitles import desk
 from headrace_pipelines.subtitles.lifecycle import subtitles
@@ -175,8 +175,7 @@ async def show_file(app: App, job_id: UUID, language: str | None = None) -> Resp
     """The subtitle itself."""
     job = await _job(app, job_id)
     wanted = None if language is None else str(_refusing(parse_wanted, language))
-    kept = [item for item in Store(app.tables).files_of(job.id) if wanted is None or item.language == wanted]
-    path = kept[0].path if kept else job.data.path
+    path = desk.result_path(app, job, wanted)
     if path is None or not await desk.is_there(path):
         raise NotFound(
             f"job {job.id} has no subtitle{f' in {wanted}' if wanted else ''} yet; its status is {job.state}"
@@ -218,13 +217,7 @@ async def cancel_subtitle(app: App, job_id: UUID) -> JobObject:
 @router.post("/subtitles/{job_id}/reject")
 async def reject_subtitle(app: App, job_id: UUID) -> JobObject:
     """The subtitle is bad: never use it again, and take the next best."""
-    job = await _job(app, job_id)
-    store = Store(app.tables)
-    kept = store.files_of(job.id)
-    if not kept or job.state != Status.DONE:
-        raise Conflict(f"job {job.id} has no subtitle to reject; its status is {job.state}")
-    await store.deny(kept[0].provider, kept[0].file_id, "rejected by a person", app.now())
-    await app.retry_job(subtitles, job.id)
+    await desk.reject(app, await _job(app, job_id))
     return _job_object(app, await _job(app, job_id))
 
 
@@ -245,17 +238,14 @@ async def show_queue(app: App) -> QueueObject:
 @router.get("/providers")
 async def show_providers(app: App) -> list[ProviderObject]:
     """How things stand with each provider: quotas, and until when it wants to be left alone."""
-    standings = [await provider.standing() for provider in app.use(Ports).providers.values()]
-    return [ProviderObject.model_validate(item, from_attributes=True) for item in standings]
+    return [ProviderObject.model_validate(item, from_attributes=True) for item in await desk.standings(app)]
 
 
 @router.post("/scan", status_code=202)
 async def request_scan(app: App) -> AcceptedObject:
     """Look through the media folders, and ask for what is missing."""
-    if not app.use(Ports).policy.roots:
-        raise Conflict("there is no media folder to scan; set HEADRACE_SUBTITLES_ROOTS")
-    run = await app.start(scan, "api")
-    return AcceptedObject(status="accepted", message="Manual scan initiated", run_id=run.id)
+    run = await desk.begin_scan(app, "api")
+    return AcceptedObject(status="accepted", message="Manual scan initiated", run_id=run)
 
 
 @router.post("/webhooks/jellyfin")
@@ -322,16 +312,15 @@ async def show_simple_health() -> dict[str, str]:
 @router.get("/dead-letters")
 async def show_dead_letters(app: App) -> list[DeadLetterObject]:
     """Jobs that failed for good, and events that a consumer could not handle, with the cause."""
-    failed = (await desk.jobs(app, state=Status.FAILED, count=500)).jobs
+    found = await desk.dead(app)
     of_jobs = [
         DeadLetterObject(
             id=job.id, origin="job", what=job.data.title, attempts=job.generation, error=job.data.error_message or "",
             parked_at=job.updated_at, retryable=job.data.retryable,
         )
-        for job in failed
+        for job in found.jobs
     ]  # fmt: skip
-    letters = await app.dead_letters()
-    return of_jobs + [_letter_object(letter) for letter in letters if letter.subscription.startswith("subtitles.")]
+    return of_jobs + [_letter_object(letter) for letter in found.letters]
 
 
 @router.post("/dead-letters/{id}/replay")

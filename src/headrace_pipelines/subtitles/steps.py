@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -51,7 +51,7 @@ from headrace_pipelines.subtitles.store import Kept, Part, Store
 PATIENT = Retry(attempts=6, first=2, factor=4, ceiling=timedelta(minutes=10), jitter=0.5, on=ServiceUnavailable)
 WHEN_THERE_IS_SPACE = Retry(attempts=5, first=10, factor=4, ceiling=timedelta(minutes=10), on=files.DiskFull)
 UNTIL_SOMEBODY_PAYS = timedelta(hours=6)
-_KEPT_TEXTS = "translation"
+KEPT_TEXTS = "translation"
 """Instead of a provider's name: files that are translated, as they were when that began."""
 
 
@@ -67,7 +67,7 @@ class Present:
 class Looked:
     media: Media
     present: tuple[Present, ...] = ()
-    """Those that people put there; what a machine made is not among them."""
+    """Those that are as good as one that is to be found: what a machine made, or somebody rejected, is not among them."""
 
     def path_of(self, wanted: Wanted) -> str | None:
         return next((item.path for item in self.present if item.wanted == wanted), None)
@@ -155,7 +155,10 @@ def _look_at_file(path: Path, order: Order, policy: Policy, store: Store) -> Loo
     present = [
         Present(path=str(path.with_name(item.name)), wanted=item.wanted) for item in beside if item.wanted is not None
     ]
-    return Looked(media=media, present=tuple(item for item in present if not _is_machine_made(store, item.path)))
+    denied = store.denied()
+    return Looked(
+        media=media, present=tuple(item for item in present if not _may_be_replaced(store, item.path, denied))
+    )
 
 
 def _named(path: Path, policy: Policy) -> str:
@@ -164,9 +167,10 @@ def _named(path: Path, policy: Policy) -> str:
     return str(path.relative_to(root))
 
 
-def _is_machine_made(store: Store, path: str) -> bool:
+def _may_be_replaced(store: Store, path: str, denied: Container[tuple[str, str]]) -> bool:
+    """What a machine made, and what somebody has rejected since we wrote it."""
     kept = store.file(path)
-    return kept is not None and kept.machine
+    return kept is not None and (kept.machine or (kept.provider, kept.file_id) in denied)
 
 
 @step(retry=PATIENT, timeout=timedelta(minutes=10))
@@ -349,7 +353,7 @@ async def open_translation(job: str, attempt: int, order: TranslationOrder) -> P
     roots = (*ports.policy.roots, ports.policy.output)
     content = await asyncio.to_thread(files.read_whole, Path(order.subtitle_file_path), roots, largest=formats.LARGEST)
     digest = sha256(content).hexdigest()
-    await store.keep_body(_KEPT_TEXTS, digest, Path(order.subtitle_file_path).name, content, now())
+    await store.keep_body(KEPT_TEXTS, digest, Path(order.subtitle_file_path).name, content, now())
     document, chunks = await asyncio.to_thread(_divided, store, digest, order)
     await store.begin_translation(job, attempt, chunks=len(chunks), cues=len(document.cues), at=now())
     return Plan(
@@ -358,7 +362,7 @@ async def open_translation(job: str, attempt: int, order: TranslationOrder) -> P
 
 
 def _divided(store: Store, digest: str, order: TranslationOrder) -> tuple[Document, tuple[Chunk, ...]]:
-    body = store.body(_KEPT_TEXTS, digest)
+    body = store.body(KEPT_TEXTS, digest)
     assert body is not None
     document = mend(formats.read(body[0], language=order.source_language, name=body[1]))
     cues = tuple(replace(cue, text=strip_marks(cue.text)) for cue in document.cues)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from headrace import Tables, Transaction, load_statements
-from headrace_pipelines.subtitles.model import Candidate, Scored
+from headrace_pipelines.subtitles.model import Candidate, Scored, Wanted
+from headrace_pipelines.subtitles.rules.coverage import Made, Title
+from headrace_pipelines.subtitles.rules.languages import parse_wanted
 from headrace_pipelines.subtitles.rules.library import VideoFile
+from headrace_pipelines.subtitles.rules.paths import url_of
 
 SQL = load_statements("headrace_pipelines.subtitles")
 _CANDIDATES = TypeAdapter(tuple[Candidate, ...])
@@ -19,6 +23,7 @@ _OFFERS = TypeAdapter(tuple[Scored, ...])
 _TEXTS = TypeAdapter(tuple[str | None, ...])
 _VIDEO = TypeAdapter(VideoFile)
 _Values = dict[str, int | float | str | bytes | None]
+_Rows = Sequence[tuple[Any, ...]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -69,6 +74,15 @@ class Extent:
     cached: int
     cues: int
     began_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """That somebody asked for a subtitle of a video, and the job that came of it."""
+
+    job: str
+    wanted: Wanted
+    is_open: bool
 
 
 class Store:
@@ -207,7 +221,21 @@ class Store:
         await self._tables.write_many(SQL.keep_media, rows)
         await self._tables.write_many(SQL.forget_media, ({"path": path} for path in before if path not in after))
 
-    # What the metrics consumer has counted
+    def titles(self) -> list[Title]:
+        """The library as it is now, as far as that is known without looking: in the order of the paths."""
+        return _titles(
+            *self._tables.read(lambda reader: (reader.all(SQL.shelf), reader.all(SQL.made), reader.all(SQL.asked)))
+        )
+
+    def asked_for(self, video_url: str) -> list[Asked]:
+        rows = self._tables.read(lambda reader: reader.all(SQL.asked_for, {"video_url": video_url}))
+        return [Asked(job=row[0], wanted=parse_wanted(row[1]), is_open=bool(row[2])) for row in rows]
+
+    def media_named(self, name: str) -> list[VideoFile]:
+        rows = self._tables.read(lambda reader: reader.all(SQL.media_named, {"ending": f"/{name}"}))
+        return [_VIDEO.validate_json(row[0]) for row in rows]
+
+    # What the consumer has counted
 
     def counts(self) -> list[tuple[str, str, float]]:
         return [(row[0], row[1], row[2]) for row in self._tables.read(lambda reader: reader.all(SQL.counts))]
@@ -217,6 +245,43 @@ def count(tx: Transaction, counted: Iterable[tuple[str, str, float]]) -> None:
     """Add to counters, in the transaction that handles the event."""
     for name, labels, value in counted:
         tx.run(SQL.count, {"name": name, "labels": labels, "value": value})
+
+
+def note_asked(tx: Transaction, job: str, video_url: str, wanted: Wanted) -> None:
+    tx.run(SQL.note_asked, {"job": job, "video_url": video_url, "wanted": str(wanted)})
+
+
+def mark_asked(tx: Transaction, job: str, *, is_open: bool) -> None:
+    tx.run(SQL.mark_asked, {"job": job, "is_open": int(is_open)})
+
+
+def _titles(videos: _Rows, files: _Rows, wishes: _Rows) -> list[Title]:
+    shelf = [(*_read_video(facts), at) for facts, at in videos]
+    seen_at = {url: at for _, url, at in shelf}
+    made: dict[str, list[Made]] = {}
+    for url, language, machine, at in files:
+        if url in seen_at:
+            one = Made(wanted=_wanted(language), is_machine=bool(machine), is_newer=at > seen_at[url])
+            made.setdefault(url, []).append(one)
+    asked: dict[str, set[Wanted]] = {}
+    for url, wanted in wishes:
+        asked.setdefault(url, set()).add(_wanted(wanted))
+    return [
+        Title(video=video, made=tuple(made.get(url, ())), asked=frozenset(asked.get(url, ())))
+        for video, url, _ in shelf
+    ]
+
+
+# A library has thousands of videos, and from one look to the next hardly any is another.
+@lru_cache(maxsize=20_000)
+def _read_video(facts: str) -> tuple[VideoFile, str]:
+    video = _VIDEO.validate_json(facts)
+    return video, url_of(video.path)
+
+
+@lru_cache(maxsize=1_000)
+def _wanted(text: str) -> Wanted:
+    return parse_wanted(text)
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:

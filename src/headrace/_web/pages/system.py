@@ -19,6 +19,7 @@ from headrace._app.examination import (
     examine_server,
     examine_store,
     examine_sync,
+    examine_watcher,
     size_of_store,
 )
 from headrace._app.inspection import latest_incidents
@@ -101,6 +102,7 @@ def _findings(reader: Reader, app: Headrace, now: datetime, *, measure: bool) ->
                 yield examine_sync(app.location, seconds=_SECONDS_OF_WRITING)
         yield from examine_store(reader, app.location, now, owned=True)
         yield from map(examine_bridge, app.bridges)
+        yield from map(examine_watcher, app.watchers)
     except HeadraceError as error:
         yield Finding("fail", "store", str(error))
     except OSError as error:

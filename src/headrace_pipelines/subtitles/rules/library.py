@@ -166,10 +166,10 @@ def missing(
     there = list(video.subtitles)
     if video.has_unnamed and unnamed_is:
         there.append(Wanted(language=unnamed_is))
-    return tuple(one for one in wanted if not any(_serves(have, one, same) for have in there))
+    return tuple(one for one in wanted if not any(serves(have, one, same) for have in there))
 
 
-def _serves(have: Wanted, wanted: Wanted, same: SameLanguages) -> bool:
+def serves(have: Wanted, wanted: Wanted, same: SameLanguages) -> bool:
     if not same.satisfies(have.language, wanted.language) or have.forced != wanted.forced:
         return False
     # Whoever does not need the sounds in brackets is still served by a subtitle that has them.

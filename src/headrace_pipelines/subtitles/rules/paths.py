@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from urllib.parse import quote, unquote, urlsplit
 
+_NAME = "name"
+
 
 class NoMediaAddress(ValueError):
     """Neither a file of this machine nor something on the web."""
@@ -19,7 +21,7 @@ class NoMediaAddress(ValueError):
 
 
 def path_of(url: str) -> str | None:
-    """The path of a ``file://`` address; None for something on the web."""
+    """The path of a ``file://`` address; None for something on the web, and for a video of which only the name is known."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -27,6 +29,10 @@ def path_of(url: str) -> str | None:
     if parts.scheme in {"http", "https"}:
         if not parts.hostname:
             raise NoMediaAddress(url, "it names no host")
+        return None
+    if parts.scheme == _NAME:
+        if not unquote(parts.path).strip("/ "):
+            raise NoMediaAddress(url, "it names no video")
         return None
     if parts.scheme != "file":
         raise NoMediaAddress(url, f"its scheme is {parts.scheme!r}" if parts.scheme else "it has no scheme")
@@ -45,3 +51,12 @@ def url_of(path: str) -> str:
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
     return "file://" + quote(str(PurePosixPath(path)).encode("utf-8", "surrogateescape"), safe="/!$&'()*+,;=:@-._~")
+
+
+def url_of_name(name: str) -> str:
+    """What stands for the address of a video that only somebody's own machine has: its name has to be enough."""
+    return f"{_NAME}:{quote(name, safe='')}"
+
+
+def is_name(url: str) -> bool:
+    return url.startswith(f"{_NAME}:")

@@ -414,3 +414,58 @@ async def test_a_result_that_does_not_fit_its_event_fails_the_job() -> None:
 
         assert history[-1].topic == "parcel.failed"
         assert "parcel.delivered" in history[-1].data["error_message"]
+
+
+@dataclass(frozen=True)
+class Lost:
+    why: str
+
+
+lost_parcels: Lifecycle[Any] = Lifecycle(
+    "parcel",
+    moves=[("parcel.asked", None, "weighed"), ("parcel.lost", "*", "lost")],
+    terminal=["lost"],
+    ends={
+        "failed": ("parcel.lost", lambda outcome: Lost(outcome.error_type)),
+        "cancelled": ("parcel.lost", lambda outcome: Lost(outcome.state)),
+    },
+)
+
+
+@flow
+async def stay(event: Event[Any]) -> None:
+    await sleep(60 * MINUTE)
+
+
+async def test_an_end_may_be_told_by_a_value_of_the_declared_type() -> None:
+    """A function of ``ends=`` is written beside the types of the events; that it gave one stopped the engine."""
+    works = [on("parcel.asked", stay, job=lost_parcels)]
+    post = Pipeline(
+        "post", flows=[stay], lifecycles=[lost_parcels], triggers=works, events=[EventType("parcel.lost", Lost)]
+    )
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", subject="p-1")
+        await harness.settle()
+        await harness.app.cancel_job("parcel", "p-1")
+        await harness.settle()
+        history = await harness.app.job_history("parcel", "p-1")
+
+        assert history[-1].data == Lost("cancelled")
+        assert harness.app.failure is None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    error_message: str
+    error_type: str = ""
+
+
+async def test_a_job_that_nobody_works_for_is_cancelled_in_the_type_of_its_event() -> None:
+    """What the runtime says itself is plain JSON, and has to become what the event declares."""
+    post = Pipeline("post", flows=[], lifecycles=[lost_parcels], events=[EventType("parcel.lost", Stopped)])
+    async with Harness(post) as harness:
+        await harness.publish("parcel.asked", subject="p-1")
+        await harness.app.cancel_job("parcel", "p-1")
+        history = await harness.app.job_history("parcel", "p-1")
+
+        assert history[-1].data == Stopped("cancelled by a person", "cancelled")

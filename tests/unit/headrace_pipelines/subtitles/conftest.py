@@ -14,7 +14,7 @@ from headrace.testing import Harness, VirtualClock
 from headrace_pipelines.services.language_model.live import OpenAiModel
 from headrace_pipelines.services.language_model.stand_in.model import LocalLanguageModel
 from headrace_pipelines.subtitles import desk, pipeline
-from headrace_pipelines.subtitles.model import Cue, Order
+from headrace_pipelines.subtitles.model import Cue, Order, Wanted
 from headrace_pipelines.subtitles.ports import Policy, Ports
 from headrace_pipelines.subtitles.services.subtitle_provider.live import Account, OpenSubtitles
 from headrace_pipelines.subtitles.services.subtitle_provider.stand_in import (
@@ -114,7 +114,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             )
         )  # fmt: skip
         translator = await stack.enter_async_context(OpenAiModel(model="stand-in", url=model.url, clock=clock))
-        policy = Policy(roots=(tmp_path / "library",), output=tmp_path / "output", fallback=("en",))
+        policy = Policy(
+            roots=(tmp_path / "library",), output=tmp_path / "output", fallback=("en",), wanted=(Wanted(language="he"),)
+        )
         ports = Ports(providers={client.name: client}, policy=policy, web=_NoWeb(), model=translator)
         harness = await stack.enter_async_context(Harness(pipeline, ports=ports, clock=clock))
         yield House(harness, ports, provider, model, policy.roots[0])

@@ -35,6 +35,8 @@ class HttpVideos:
             await self._pool.aclose()
 
     async def ends_of(self, url: str) -> Ends:
+        if urlsplit(url).scheme not in {"http", "https"}:
+            raise ServiceRefused(f"{url[:200]!r} is nowhere on the web, so nothing of the video can be read")
         head, size, url = await self._part(url, 0, PIECE)
         if size < SMALLEST:
             return Ends(size=size, head=b"", tail=b"")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, path_of, url_of
+from headrace_pipelines.subtitles.rules.paths import NoMediaAddress, is_name, path_of, url_of, url_of_name
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,13 @@ def test_a_path_has_one_address() -> None:
 def test_names_that_are_no_text_survive() -> None:
     """An old disk has names in Latin-1."""
     assert path_of(url_of("/media/\udce9.mkv")) == "/media/\udce9.mkv"
+
+
+def test_a_video_of_which_only_the_name_is_known_lies_nowhere() -> None:
+    """Somebody has dropped it into a browser on another machine."""
+    url = url_of_name("Salt & Paper 100%?.mkv")
+
+    assert is_name(url)
+    assert path_of(url) is None
+    with pytest.raises(NoMediaAddress, match="names no video"):
+        path_of("name:")

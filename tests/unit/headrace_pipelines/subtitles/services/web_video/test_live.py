@@ -89,3 +89,9 @@ async def test_addresses_of_this_machine_are_none_of_anybodys_business(server: S
             await videos.ends_of(f"{server.url}/film.mkv")
 
     assert server.asked == []
+
+
+async def test_what_is_nowhere_on_the_web_is_refused_at_once(videos: HttpVideos) -> None:
+    """Of some videos only the name is known; that is no reason to try for an hour."""
+    with pytest.raises(ServiceRefused, match="nowhere on the web"):
+        await videos.ends_of("name:Film.mkv")
