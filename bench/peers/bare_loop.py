@@ -30,8 +30,10 @@ def open_store(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 2000", "cache_size = -32000"):
         connection.execute(f"PRAGMA {pragma}")
-    migration = resources.files("headrace._store").joinpath("migrations", "0001_runtime.sql")
-    connection.execute(migration.read_text(encoding="utf-8"))
+    migrations = resources.files("headrace._store").joinpath("migrations").iterdir()
+    for migration in sorted(migrations, key=lambda entry: entry.name):
+        if migration.name.endswith(".sql"):
+            connection.execute(migration.read_text(encoding="utf-8"))
     return connection
 
 
@@ -48,11 +50,15 @@ class BareLoop:
             batch = [self._queue.get()]
             while not self._queue.empty():
                 batch.append(self._queue.get_nowait())
-            cursor.execute("BEGIN IMMEDIATE")
-            for sql, values, _ in batch:
-                cursor.execute(sql, values)
-            cursor.execute("COMMIT")
-            self._loop.call_soon_threadsafe(_settle, batch)
+            error: Exception | None = None
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+                for sql, values, _ in batch:
+                    cursor.execute(sql, values)
+                cursor.execute("COMMIT")
+            except Exception as wrong:  # noqa: BLE001 - whoever waits is told, or the measurement would wait for ever
+                error = wrong
+            self._loop.call_soon_threadsafe(_settle, batch, error)
 
     async def write(self, sql: str, values: dict[str, Any]) -> None:
         done = self._loop.create_future()
@@ -79,15 +85,19 @@ class BareLoop:
         return runs * 10 / (time.perf_counter() - begun)
 
 
-def _settle(batch: list[_Work]) -> None:
+def _settle(batch: list[_Work], error: Exception | None) -> None:
     for _, _, done in batch:
-        done.set_result(None)
+        if error is None:
+            done.set_result(None)
+        elif not done.done():
+            done.set_exception(error)
 
 
 def run_row(number: int) -> dict[str, Any]:
     return {
         "id": f"ten-{number}", "number": 1, "flow": "bench.ten", "state": "running", "at": time.time_ns() // 1000, "next_at": None,
         "input": b'{"number":%d}' % number, "seed": 2**60 + number, "parent": None, "deadline_at": None, "started_at": time.time_ns() // 1000,
+        "begun_at_pos": 0, "job_kind": None, "job_id": None, "job_generation": None, "job_owner": 0,
     }  # fmt: skip
 
 
