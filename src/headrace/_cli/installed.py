@@ -19,10 +19,6 @@ def pipeline_place(name: str) -> str | None:
     return next((point.value for point in entry_points(group=PIPELINES) if point.name == name), None)
 
 
-def pipeline_names() -> list[str]:
-    return sorted(point.name for point in entry_points(group=PIPELINES))
-
-
 def command(name: str) -> click.Command | None:
     """The commands of an installed pipeline, imported now."""
     point: EntryPoint | None = next((point for point in entry_points(group=COMMANDS) if point.name == name), None)

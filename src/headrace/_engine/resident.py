@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from headrace._base.clock import Instant
 from headrace._engine.machine import Command, Replay, RunMachine
@@ -17,17 +17,6 @@ class Child(NamedTuple):
 
     id: str
     own: bool
-
-
-class StepCall(Protocol):
-    """What a run shows of a step call that has not been answered."""
-
-    command: Command
-    number: int
-    retry: Entry | None
-
-    @property
-    def is_active(self) -> bool: ...
 
 
 class Shown(NamedTuple):

@@ -38,12 +38,6 @@ SELECT pk FROM runs WHERE finished_at IS NULL AND state = :state AND pk < :befor
 -- All runs of an id, the newest first.
 SELECT pk FROM runs WHERE id = :id ORDER BY number DESC LIMIT :count
 
--- name: run_in_list
--- One run without its values.
-SELECT pk, id, number, flow, state, reason, location, since_at, next_at, x'' AS input, NULL AS result, NULL AS error, seed, parent, deadline_at, cancel_at,
-       created_at, started_at, finished_at, continued_as, begun_at_pos, job_kind, job_id, job_generation, job_owner
-FROM runs WHERE pk = :pk
-
 -- name: count_ended
 -- How many runs of each flow ended in each state.
 SELECT state, flow, count(*) FROM runs WHERE finished_at IS NOT NULL GROUP BY state, flow

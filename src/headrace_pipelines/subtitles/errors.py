@@ -26,15 +26,3 @@ class TranslationIncomplete(SubtitleError):
 
     def __str__(self) -> str:
         return f"{self.flagged} of {self.cues} cues could not be translated; a retry asks for these alone"
-
-
-class VideoUnreachable(SubtitleError):
-    """A video on the web could not be looked at."""
-
-    def __init__(self, url: str, reason: str) -> None:
-        super().__init__(url, reason)
-        self.url = url
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.url}: {self.reason}"

@@ -124,10 +124,6 @@ ON CONFLICT (name, labels) DO UPDATE SET value = subtitles_counts.value + exclud
 -- All that was counted.
 SELECT name, labels, value FROM subtitles_counts ORDER BY name, labels
 
--- name: reset_counts
--- Count from the beginning: before the log is read once more.
-DELETE FROM subtitles_counts
-
 -- name: note_asked
 -- A subtitle is asked for.
 INSERT INTO subtitles_asked (job, video_url, wanted, is_open) VALUES (:job, :video_url, :wanted, 1)

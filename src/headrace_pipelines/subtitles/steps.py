@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -46,6 +47,8 @@ from headrace_pipelines.subtitles.rules.unfit import NotASubtitle
 from headrace_pipelines.subtitles.rules.writing import is_right_to_left
 from headrace_pipelines.subtitles.services.subtitle_provider.port import FileGone, QuotaUsedUp, SubtitleProvider
 from headrace_pipelines.subtitles.store import Kept, Part, Store
+
+_logger = logging.getLogger(__name__)
 
 # Five further attempts; what services call permanent is not tried again at all.
 PATIENT = Retry(attempts=6, first=2, factor=4, ceiling=timedelta(minutes=10), jitter=0.5, on=ServiceUnavailable)
@@ -186,6 +189,8 @@ async def search(
             found += await _asked(provider, store, ports.policy, media, wanted, fresh=fresh)
         except ServiceUnavailable as error:
             away.append(error)
+            values = {"provider": provider.name, "reason": str(error)}
+            _logger.warning("provider.away", extra={"event": "provider.away", "values": values})
     policy = replace(_scoring(ports.policy), denied=frozenset(store.denied()))
     offers = rank(found, media, wanted, policy)
     await store.keep_offers(job, attempt, str(wanted), offers, now())

@@ -7,9 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from headrace.errors import ServiceUnavailable
 from headrace_pipelines.subtitles.lifecycle import QUOTA_USED_UP
-from headrace_pipelines.subtitles.model import Cue
+from headrace_pipelines.subtitles.model import Candidate, Cue, Media, Wanted
 from headrace_pipelines.subtitles.rules.formats import read
+from headrace_pipelines.subtitles.services.subtitle_provider.port import Body, Standing
 
 from .conftest import House
 
@@ -56,6 +58,36 @@ async def test_what_is_not_found_is_translated_cue_by_cue(house: House) -> None:
     assert job.data.machine_translated
     assert [(cue.start, cue.end) for cue in target] == [(cue.start, cue.end) for cue in source]
     assert sum("א" <= letter <= "ת" for cue in target for letter in cue.text) > 1_000
+
+
+class Away:
+    """A provider that does not answer."""
+
+    name = "away"
+
+    async def search(self, media: Media, wanted: Wanted) -> tuple[Candidate, ...]:
+        raise ServiceUnavailable("it is being repaired")
+
+    async def fetch(self, candidate: Candidate) -> Body:
+        raise AssertionError("it has offered nothing")
+
+    async def standing(self) -> Standing:
+        return Standing(provider=self.name, available=False)
+
+
+async def test_a_provider_that_is_away_holds_nobody_up_and_is_told(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another one has it; but who looks into the log has to see why the first was not heard."""
+    providers = {"away": Away(), **house.ports.providers}
+    object.__setattr__(house.ports, "providers", providers)
+    found = await house.ask(101, "he")
+    missing = await house.ask(110, "he")
+    await house.harness.advance(timedelta(hours=1))
+
+    assert (await house.job(found.job.id)).state == "done"
+    assert (await house.job(missing.job.id)).data.error_type == "service_unavailable"
+    assert "provider.away" in caplog.messages
 
 
 async def test_what_is_nowhere_is_said_to_be_missing(house: House) -> None:
